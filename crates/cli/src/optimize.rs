@@ -1,5 +1,7 @@
 //! `warpsight optimize`: a network or one operator to verified, predicted, timed kernels.
 
+mod guided;
+mod kernel_tuner;
 mod network;
 pub mod operator;
 mod searched;
@@ -15,6 +17,7 @@ use clap::ValueEnum;
 use clap::builder::PossibleValuesParser;
 use std::path::PathBuf;
 use trace::Trace;
+use warpsight_engine::search::guided::Strategy;
 use warpsight_generate::Lowering;
 
 /// Choose, verify and time the best kernels for a network or one operator, and write them out.
@@ -41,9 +44,17 @@ pub struct Args {
     /// Timed runs of each kernel, at least 5; the median counts.
     #[arg(long, default_value_t = 5, value_name = "N", value_parser = clap::value_parser!(u32).range(5..=10_000))]
     pub runs: u32,
-    /// Choose by the model, or time everything that is left (with --op; can be interrupted and resumed).
+    /// Choose by the model, time everything that is left (with --op), or search on from the model's choice within --budget. What times can be
+    /// interrupted; the same command goes on.
     #[arg(long, value_enum, ignore_case = true, default_value = "model")]
     pub search: Search,
+    /// Configurations that a random, evolutionary or annealing search tries, of all kernels together, those that the store has among them
+    /// [default: 100].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub budget: Option<u32>,
+    /// What such a search draws: the same for one seed and one store [default: 1].
+    #[arg(long, value_name = "S")]
+    pub seed: Option<u64>,
     /// Configurations that a search times: some 6,000 to 12,000 by chance, the same ones each time, or all.
     #[arg(long, value_enum, ignore_case = true, default_value = "default")]
     pub space: Space,
@@ -54,7 +65,7 @@ pub struct Args {
     #[arg(long, value_name = "WHAT,…", value_delimiter = ',', value_enum, ignore_case = true)]
     without: Vec<Without>,
     /// Print the best configuration after this step of lowering, and nothing else (with --op).
-    #[arg(long, value_name = "STEP", conflicts_with_all = ["model", "search", "top", "runs", "out", "accesses", "trace"],
+    #[arg(long, value_name = "STEP", conflicts_with_all = ["model", "search", "budget", "seed", "top", "runs", "out", "accesses", "trace"],
         value_parser = named(&Lowering::ALL.map(|stage| (stage.name(), stage))))]
     pub dump: Option<Lowering>,
     /// Folder for the kernels: .cl, launch description, C header and C host example.
@@ -68,6 +79,14 @@ pub struct Args {
     /// --op, on simulated devices).
     #[arg(long, value_name = "FILE.json", conflicts_with = "model")]
     pub trace: Option<PathBuf>,
+    /// Folder for what the store has of each kernel's space on the device, for Kernel Tuner: a tuning problem (T1), results (T4), a cache file for its
+    /// simulation, and the kernels (with --op).
+    #[arg(long, value_name = "DIR", conflicts_with = "model")]
+    pub export_kernel_tuner: Option<PathBuf>,
+    /// Reads such results (T4), or a cache file, and holds them against what is predicted, unmeasured: Kendall's tau-b, what the pick and the best
+    /// of ten take, and the ranking. Nothing is run (with --op).
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["model", "search", "top", "runs", "dump", "out", "accesses", "trace", "export_kernel_tuner"])]
+    pub import_kernel_tuner: Option<PathBuf>,
     /// Draw the network as a page: layers in order, predicted beside timed, what limits each, memory between kernels.
     #[arg(long, value_name = "FILE", conflicts_with = "op")]
     pub html: Option<PathBuf>,
@@ -86,6 +105,10 @@ const EXAMPLES: &str = "Examples:
     warpsight optimize --op \"conv2d n=1 c=64 h=56 w=56 k=64 r=3 s=3 stride=1 pad=1\" --trace out.json
   One operator, every configuration timed; Ctrl-C and the same command again goes on:
     warpsight optimize --op \"matmul m=64 n=64 k=64\" --search exhaustive
+  Two hundred configurations timed, each batch proposed by what was learned from those before:
+    warpsight optimize --op \"matmul m=64 n=64 k=64\" --search evolutionary --budget 200
+  Everything timed, as Kernel Tuner reads it:
+    warpsight optimize --op \"matmul m=64 n=64 k=64\" --search exhaustive --export-kernel-tuner tuner
   A convolution without Winograd's transforms:
     warpsight optimize --op \"conv2d n=1 c=64 h=14 w=14 k=64 r=3 s=3 pad=1\" --sequences direct
   What a step of lowering makes of it:
@@ -98,6 +121,24 @@ pub enum Search {
     Model,
     /// Everything is timed.
     Exhaustive,
+    /// Configurations by chance.
+    Random,
+    /// Those that were fast, changed and crossed; trees learn which to time.
+    Evolutionary,
+    /// Chains of changes that cool down; trees learn which to time.
+    Anneal,
+}
+
+impl Search {
+    /// How configurations are proposed within a budget.
+    pub fn strategy(self) -> Option<Strategy> {
+        match self {
+            Self::Model | Self::Exhaustive => None,
+            Self::Random => Some(Strategy::Random),
+            Self::Evolutionary => Some(Strategy::Evolutionary),
+            Self::Anneal => Some(Strategy::Anneal),
+        }
+    }
 }
 
 /// Which configurations are timed.
@@ -124,6 +165,10 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
         return Err(Failure::input("--search exhaustive times every configuration of one operator, not of a network")
             .help("--op OPERATOR names one; --top K times the K best configurations of each kernel of a network"));
     }
+    if args.search.strategy().is_none() && (args.budget.is_some() || args.seed.is_some()) {
+        return Err(Failure::input("--budget and --seed are of searches that try some configurations")
+            .help("--search random, evolutionary or anneal is one"));
+    }
     // What cannot be traced or written is said before anything is chosen.
     let trace = args.trace.as_deref().map(|file| Trace::begin(file, &args.target.device)).transpose()?;
     let mut target = args.target.open()?;
@@ -133,6 +178,9 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
             Without::Copies => target.allowance.meeting.copies = false,
             Without::Shares => target.allowance.meeting.shares = false,
         }
+    }
+    if let (Some(file), Some(text)) = (&args.import_kernel_tuner, &args.op) {
+        return operator::compare(file, text, args, &target, json);
     }
     let mut record = args.store.open(target.device.info(), target.model.get().id())?;
     match (&args.op, &args.model) {

@@ -5,10 +5,13 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use warpsight_engine::EngineError;
 use warpsight_engine::search::Earlier;
-use warpsight_engine::tune::Attempt;
+use warpsight_engine::search::guided::Lesson;
+use warpsight_engine::tune::{Attempt, Judge};
 use warpsight_generate::family::VERSION as SCHEDULES;
 use warpsight_generate::{ExprKey, ScheduleFamily};
-use warpsight_ir::{Checked, Family, Feedback, KnobValue, ModelId, Name, Sample, Seconds, Status, SubjectKind, TimeSource, Times, sample};
+use warpsight_ir::{
+    Checked, Config, Family, Feedback, KnobValue, ModelId, Name, Sample, Seconds, Status, SubjectKind, TimeSource, Times, sample, text,
+};
 use warpsight_learn::{Filter, RunId, RunInfo, Store, subject_hash};
 use warpsight_run::DeviceInfo;
 
@@ -127,7 +130,7 @@ impl Record {
             times: attempt.times.to_vec(),
             quantum: attempt.quantum,
             clock_hz: None,
-            reference: None,
+            reference: attempt.reference,
             source: attempt.source.unwrap_or(self.source),
             verified: attempt.verified,
             status: attempt.status.clone(),
@@ -173,6 +176,25 @@ impl Record {
         let settled = done.into_iter().filter(|(_, a)| !matches!(a.status, Status::DeviceLost(_)));
         let known = |a: warpsight_learn::Attempt| Earlier { time: a.median.filter(|_| a.status == Status::Done), exact: a.verified };
         Ok(settled.map(|(config, a)| (config, known(a))).collect())
+    }
+
+    /// The same by configuration, as far as these are the family's.
+    pub fn known(&self, family: &ScheduleFamily) -> Result<Vec<(Config, Earlier)>, Failure> {
+        let config = |text: &str| family.space().parse(&serde_json::from_str(text).ok()?);
+        Ok(self.done(family)?.iter().filter_map(|(text, earlier)| Some((config(text)?, *earlier))).collect())
+    }
+
+    /// What kernels of other expressions took on this device: so many, the newest ones.
+    pub fn lessons(&self, family: &ScheduleFamily, judge: &Judge, most: usize) -> Result<Vec<Lesson>, Failure> {
+        let own = family_line(family);
+        let lesson = |sample: &Sample| {
+            let (line, text) = sample.text.split_once('\n')?;
+            let other = sample.kind == SubjectKind::Program && sample.status == Status::Done && line != own;
+            let program = Checked::new(text::parse(text).ok().filter(|_| other)?).ok()?;
+            Lesson::of(&program, sample::median(&sample.times)?, judge)
+        };
+        let all = self.store.samples(Filter { subject: None, device: Some(&self.device) })?;
+        Ok(all.iter().rev().filter_map(|own| lesson(&own.sample)).take(most).collect())
     }
 
     /// Finds the samples of a family that stores up to schema 3 keep under `family NAME HASH vN`. The hash leads nowhere back; but where

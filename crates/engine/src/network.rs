@@ -129,6 +129,20 @@ pub struct Run {
     pub quantum: Seconds,
 }
 
+impl Selected {
+    fn of(tuned: &Tuned) -> Self {
+        Self { config: tuned.config.clone(), program: tuned.program.clone(), layouts: tuned.layouts.clone() }
+    }
+}
+
+impl Choice {
+    /// Takes another kernel whose tensors lie the same way.
+    pub fn replace(&mut self, key: &Key, tuned: Tuned) {
+        self.selection.kernels.insert(key.clone(), Selected::of(&tuned));
+        self.tuned.insert(key.clone(), tuned);
+    }
+}
+
 impl<'a> Network<'a> {
     /// Takes a plan apart.
     pub fn new(plan: &'a Plan) -> Result<Self, EngineError> {
@@ -218,8 +232,7 @@ impl<'a> Network<'a> {
             let best = tune::choose_fitting(family, list, judge, device, rng, observer, again)?;
             tuned.insert(key, best);
         }
-        let select = |t: &Tuned| Selected { config: t.config.clone(), program: t.program.clone(), layouts: t.layouts.clone() };
-        let kernels = tuned.iter().map(|(key, t)| (key.clone(), select(t))).collect();
+        let kernels = tuned.iter().map(|(key, own)| (key.clone(), Selected::of(own))).collect();
         Ok(Choice { selection: Selection { places, kernels }, candidates, tuned })
     }
 

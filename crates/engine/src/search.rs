@@ -1,11 +1,16 @@
-//! Exhaustive search: every configuration of a space is timed, so that a choice can be compared with the best there is.
+//! Configurations of a space are timed: all of it, so that a choice can be compared with the best there is, or those that a search within a
+//! budget proposes ([`guided`]).
 //!
 //! A simulator times without results, as many configurations at a time as there are processors; the fastest are then verified, and timed
 //! exactly. A device that measures verifies and times one after another.
 
+pub mod facts;
+pub mod guided;
+mod walk;
+
 use crate::EngineError;
 use crate::parallel::each;
-use crate::tune::{Attempt, Judge, Observer, Tuned, attempt};
+use crate::tune::{Attempt, Judge, Observer, Tuned, attempt, refused};
 use crate::verify::blank;
 use fastrand::Rng;
 use warpsight_generate::{ScheduleFamily, prune};
@@ -29,7 +34,7 @@ pub struct Timed {
     /// The configuration.
     pub config: Config,
     /// What the model says, where it says anything.
-    pub predicted: Option<Seconds>,
+    pub estimate: Option<Estimate>,
     /// What it took.
     pub time: Seconds,
     /// Whether its results were right, and all of it was timed.
@@ -47,7 +52,7 @@ pub struct Earlier {
 
 /// (predicted, timed) seconds of those of which both are known.
 pub fn pairs(timed: &[Timed]) -> Vec<(f64, f64)> {
-    timed.iter().filter_map(|own| Some((own.predicted?.0, own.time.0))).collect()
+    timed.iter().filter_map(|own| Some((own.estimate.as_ref()?.time.0, own.time.0))).collect()
 }
 
 /// A family on a device, searched.
@@ -69,11 +74,59 @@ struct Tried {
     config: Config,
     estimate: Option<Estimate>,
     program: Checked,
-    ran: Ran,
+    ran: Simulated,
 }
 
 /// Its time and what the simulator's compiler says, nothing where it takes too long, or why it does not run.
-type Ran = Result<Option<(Seconds, Feedback)>, DeviceError>;
+type Simulated = Result<Option<(Seconds, Feedback)>, DeviceError>;
+
+/// How a configuration ended that was tried.
+#[derive(Clone, Debug)]
+pub enum Ran {
+    /// It was timed.
+    Timed(Timed),
+    /// It took several times as long as others, and was given up.
+    Slower,
+    /// It does not run here, or is wrong.
+    Refused,
+}
+
+/// A kernel that is timed again and again between others: a device that slows down for heat, or that somebody else uses, shows there.
+#[derive(Clone, Debug)]
+pub struct Reference {
+    kernel: Ranked,
+    /// What it took each time, in order.
+    pub times: Vec<Seconds>,
+    /// Attempts since it was timed.
+    since: usize,
+}
+
+impl Reference {
+    /// Attempts between two times of it.
+    const EVERY: usize = 8;
+
+    /// This kernel, not timed yet.
+    pub fn new(kernel: Ranked) -> Self {
+        Self { kernel, times: vec![], since: Self::EVERY }
+    }
+
+    /// What it took last; now and then it is timed.
+    fn turn(&mut self, search: &mut Search) -> Result<Option<Seconds>, EngineError> {
+        self.since += 1;
+        if self.since > Self::EVERY {
+            self.since = 0;
+            self.times.extend(search.exactly(&self.kernel)?);
+        }
+        Ok(self.times.last().copied())
+    }
+
+    /// How much longer it took at its longest than at its shortest; `None` where it was not timed twice.
+    pub fn drift(&self) -> Option<f64> {
+        let times = || self.times.iter().map(|time| time.0);
+        let (least, most) = (times().reduce(f64::min)?, times().reduce(f64::max)?);
+        (self.times.len() > 1).then(|| most / least - 1.0)
+    }
+}
 
 /// What came of timing a space.
 #[derive(Clone, Debug, Default)]
@@ -105,18 +158,14 @@ impl Search<'_, '_> {
             let (old, new): (Vec<&Config>, Vec<&Config>) = round.iter().partition(|config| known(config).is_some());
             for config in old {
                 let Some(Earlier { time: Some(time), exact }) = known(config) else { continue };
-                found.timed.push(Timed {
-                    config: config.clone(),
-                    predicted: self.ranked(config)?.map(|own| own.estimate.time),
-                    time,
-                    exact,
-                });
+                found.timed.push(Timed { config: config.clone(), estimate: self.ranked(config)?.map(|own| own.estimate), time, exact });
             }
             let (family, judge) = (self.family, self.judge);
             for tried in each(&new, |config| tried(family, judge, &sim, config, least * LONGEST)) {
-                match tried? {
-                    Tried { ran: Ok(None), .. } => found.slower += 1,
-                    own => found.timed.extend(self.note(own)?),
+                match self.note(tried?)? {
+                    Ran::Slower => found.slower += 1,
+                    Ran::Timed(own) => found.timed.push(own),
+                    Ran::Refused => {}
                 }
             }
             least = found.timed.iter().fold(least, |least, own| least.min(own.time));
@@ -125,11 +174,11 @@ impl Search<'_, '_> {
     }
 
     /// Tells the observer.
-    fn note(&mut self, own: Tried) -> Result<Option<Timed>, EngineError> {
+    fn note(&mut self, own: Tried) -> Result<Ran, EngineError> {
         let (status, times, feedback) = match own.ran {
             Ok(Some((time, feedback))) => (Status::Done, vec![time], feedback),
-            Ok(None) => return Ok(None),
-            Err(error) => (Status::BuildFailed(error.to_string()), vec![], Feedback::default()),
+            Ok(None) => return Ok(Ran::Slower),
+            Err(error) => (refused(&error)?, vec![], Feedback::default()),
         };
         (self.observe)(&Attempt {
             knobs: self.family.space().describe(&own.config),
@@ -140,10 +189,11 @@ impl Search<'_, '_> {
             times: &times,
             source: Some(TimeSource::Simulated),
             quantum: Seconds::ZERO,
+            reference: None,
             feedback: &feedback,
         })?;
-        let predicted = own.estimate.map(|estimate| estimate.time);
-        Ok(times.first().map(|&time| Timed { config: own.config, predicted, time, exact: false }))
+        let timed = |&time: &Seconds| Ran::Timed(Timed { config: own.config, estimate: own.estimate, time, exact: false });
+        Ok(times.first().map_or(Ran::Refused, timed))
     }
 
     /// Verifies and times one after another.
@@ -161,9 +211,39 @@ impl Search<'_, '_> {
                 Some(earlier) => earlier.time,
                 None => self.exactly(&ranked)?,
             };
-            timed.extend(time.map(|time| Timed { config, predicted: Some(ranked.estimate.time), time, exact: true }));
+            timed.extend(time.map(|time| Timed { config, estimate: Some(ranked.estimate), time, exact: true }));
         }
         Ok(Space { timed, slower: 0 })
+    }
+
+    /// Tries a few configurations that a model has judged: on a simulated device without results, as many at a time as there are processors, and
+    /// what takes several times as long as `within` is given up; else verified, one after another, with the reference between them.
+    ///
+    /// # Errors
+    /// What the device or the observer says.
+    pub fn batch(&mut self, batch: &[Ranked], within: Seconds, reference: &mut Option<Reference>) -> Result<Vec<Ran>, EngineError> {
+        if let Some(device) = self.device.info().id.strip_prefix("sim:") {
+            let (sim, family) = (Sim::open(device)?, self.family);
+            let tried = each(batch, |own| {
+                let (program, ran) = run_alone(family, &own.config, &sim, within * LONGEST)?;
+                Ok(Tried { config: own.config.clone(), estimate: Some(own.estimate.clone()), program, ran })
+            });
+            return tried.into_iter().map(|own: Result<Tried, EngineError>| self.note(own?)).collect();
+        }
+        let mut all = vec![];
+        for own in batch {
+            let latest = match reference {
+                Some(reference) => reference.turn(self)?,
+                None => None,
+            };
+            let mut noted = |attempt: &Attempt| (self.observe)(&Attempt { reference: latest, ..attempt.clone() });
+            let done = attempt(self.family, own, self.judge, self.device, self.rng, &mut noted)?;
+            let time = done.ok().and_then(|tuned| tuned.time);
+            let timed =
+                |(time, _)| Ran::Timed(Timed { config: own.config.clone(), estimate: Some(own.estimate.clone()), time, exact: true });
+            all.push(time.map_or(Ran::Refused, timed));
+        }
+        Ok(all)
     }
 
     /// The fastest that is right, of the first few by the times that are known: these are verified and timed exactly.
@@ -175,9 +255,9 @@ impl Search<'_, '_> {
         all.sort_by(|a, b| a.time.0.total_cmp(&b.time.0));
         let mut right: Vec<(Config, Seconds)> = vec![];
         for own in all {
-            let time = match (own.exact, self.ranked(&own.config)?) {
+            let time = match (own.exact, &own.estimate) {
                 (true, _) => Some(own.time),
-                (false, Some(ranked)) => self.exactly(&ranked)?,
+                (false, Some(estimate)) => self.exactly(&Ranked { config: own.config.clone(), estimate: estimate.clone() })?,
                 (false, None) => None,
             };
             right.extend(time.map(|time| (own.config.clone(), time)));
@@ -186,6 +266,18 @@ impl Search<'_, '_> {
             }
         }
         Ok(right.into_iter().min_by(|a, b| a.1.0.total_cmp(&b.1.0)))
+    }
+
+    /// Puts a configuration in the place of what was chosen, verified and timed once more, if its results are right.
+    ///
+    /// # Errors
+    /// What the device or the observer says.
+    pub fn put(&mut self, config: &Config, chosen: &mut Tuned) -> Result<(), EngineError> {
+        let Some(ranked) = self.ranked(config)? else { return Ok(()) };
+        if let Ok(own) = attempt(self.family, &ranked, self.judge, self.device, self.rng, self.observe)? {
+            *chosen = Tuned { rejected: std::mem::take(&mut chosen.rejected), ..own };
+        }
+        Ok(())
     }
 
     /// What a kernel takes whose results are right.
@@ -240,7 +332,7 @@ fn tried(family: &ScheduleFamily, judge: &Judge, sim: &Sim, config: &Config, mos
     Ok(Tried { config: config.clone(), estimate: ranked(family, judge, config)?.map(|own| own.estimate), program, ran })
 }
 
-fn run_alone(family: &ScheduleFamily, config: &Config, sim: &Sim, most: Seconds) -> Result<(Checked, Ran), EngineError> {
+fn run_alone(family: &ScheduleFamily, config: &Config, sim: &Sim, most: Seconds) -> Result<(Checked, Simulated), EngineError> {
     let program = family.finish(config)?;
     let mut job = blank(family.expr(), &family.layouts(config)?, &program);
     for memory in &mut job.memory {

@@ -72,6 +72,7 @@ pub struct Tuned {
 }
 
 /// An attempt on a configuration, for the store: failures are samples too.
+#[derive(Clone)]
 pub struct Attempt<'a> {
     /// The configuration with names.
     pub knobs: BTreeMap<Name, KnobValue>,
@@ -89,6 +90,8 @@ pub struct Attempt<'a> {
     pub source: Option<TimeSource>,
     /// Smallest step of the clock.
     pub quantum: Seconds,
+    /// What a kernel that is timed again and again took last, where one is: a device that slows down shows there.
+    pub reference: Option<Seconds>,
     /// What the compiler said.
     pub feedback: &'a Feedback,
 }
@@ -390,6 +393,7 @@ pub fn attempt(
         times: &times,
         source,
         quantum,
+        reference: None,
         feedback: &feedback,
     })?;
     Ok(match judged {
@@ -422,18 +426,22 @@ enum Outcome {
 }
 
 impl Outcome {
-    /// The status to store; errors that no other configuration will escape are passed on.
     fn status(&self) -> Result<Status, EngineError> {
         match self {
             Self::Wrong(wrong) => Ok(Status::Wrong(wrong.to_string())),
-            Self::Device(error) => match error {
-                DeviceError::Build { .. } | DeviceError::Unsupported { .. } | DeviceError::Limit { .. } => {
-                    Ok(Status::BuildFailed(error.to_string()))
-                }
-                DeviceError::Fault { .. } => Ok(Status::Wrong(error.to_string())),
-                DeviceError::Lost(_) | DeviceError::Timeout(_) | DeviceError::Driver { .. } => Ok(Status::DeviceLost(error.to_string())),
-                DeviceError::NoDevice { .. } | DeviceError::BadJob(_) => Err(EngineError::Device(error.clone())),
-            },
+            Self::Device(error) => refused(error),
         }
+    }
+}
+
+/// The status to store of a configuration that a device did not run; errors that no other configuration will escape are passed on.
+pub(crate) fn refused(error: &DeviceError) -> Result<Status, EngineError> {
+    match error {
+        DeviceError::Build { .. } | DeviceError::Unsupported { .. } | DeviceError::Limit { .. } => {
+            Ok(Status::BuildFailed(error.to_string()))
+        }
+        DeviceError::Fault { .. } => Ok(Status::Wrong(error.to_string())),
+        DeviceError::Lost(_) | DeviceError::Timeout(_) | DeviceError::Driver { .. } => Ok(Status::DeviceLost(error.to_string())),
+        DeviceError::NoDevice { .. } | DeviceError::BadJob(_) => Err(EngineError::Device(error.clone())),
     }
 }

@@ -1,5 +1,7 @@
 //! What was measured or simulated.
 
+pub mod trees;
+
 use crate::units::Seconds;
 use serde::{Deserialize, Serialize};
 

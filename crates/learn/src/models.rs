@@ -15,7 +15,6 @@ mod simple;
 pub mod table;
 #[cfg(feature = "nn")]
 pub mod transformer;
-mod trees;
 
 pub(super) use boosted::hash;
 pub use boosted::{Boosted, Corrected};

@@ -70,7 +70,7 @@ pub struct Args {
     #[arg(long, value_name = "FILE.svg")]
     breakdown: Option<PathBuf>,
     /// Compares with configurations that others measured: CSV, which may be packed (.gz), with a column for each parameter of the file and one of
-    /// milliseconds, ms, empty where a configuration did not run. How well they are ranked (Kendall's tau-b), what the pick and the best of the ten
+    /// milliseconds, ms, empty where a configuration did not run; or a cache file of Kernel Tuner, or results in the format T4. How well they are ranked (Kendall's tau-b), what the pick and the best of the ten
     /// predicted to be the fastest take over the best, and by groups of rows how far off the model is. --csv then has a line for each row.
     #[arg(long, value_name = "FILE.csv", conflicts_with_all = ["block_sizes", "fold", "sweep", "plot", "recorded", "breakdown", "sample_check", "top"])]
     table: Option<PathBuf>,

@@ -2,6 +2,7 @@
 
 mod page;
 
+use super::guided::{Hands, Searched};
 use super::searched::Found;
 use super::{Args, sequences};
 use crate::accesses::{self, Chosen as Touched};
@@ -63,9 +64,11 @@ fn settle_on(
     if json {
         let mut value = report(&rows, &network, &done, target);
         value["sequences"] = sequences::taken(plan, &settled.taken);
+        done.searched.add_to(&mut value);
         return out(value);
     }
     print(&rows, &network, &done, target)?;
+    done.searched.print()?;
     sequences::print_taken(plan, &settled.taken)
 }
 
@@ -79,6 +82,8 @@ pub struct Done {
     pub inputs: Vec<Vec<f32>>,
     /// Largest difference of any output from the reference, or why there is none.
     pub difference: Result<f64, String>,
+    /// What a search within a budget found.
+    searched: Searched,
 }
 
 impl Done {
@@ -118,7 +123,10 @@ pub fn optimize(
     let plan = network.plan();
     let judging = Judging::new(target, args.top, args.runs);
     let mut rng = fastrand::Rng::new();
-    let choice = choose(network, &judging, target, record, &mut rng)?;
+    let mut choice = choose(network, &judging, target, record, &mut rng)?;
+    let mut searched = Searched::default();
+    let judge = judging.judge(&target.profile);
+    searched.network(network, &mut choice, Hands { args, judge: &judge, device: &mut *target.device, record, rng: &mut rng })?;
 
     let bar = progress::bar(2, name);
     bar.set_message("running all kernels");
@@ -142,7 +150,7 @@ pub fn optimize(
     if let Some(folder) = &args.out {
         export::sequence(folder, name, &network.job(&choice.selection, &inputs))?;
     }
-    Ok(Done { choice, run, inputs, difference })
+    Ok(Done { choice, run, inputs, difference, searched })
 }
 
 /// Largest accepted difference of a network's outputs from the reference, relative to the largest output where that exceeds 1;
@@ -390,6 +398,7 @@ pub fn show_operator(
     write_accesses(&mut rows, network, args, target)?;
     if !json {
         print(&rows, network, done, target)?;
+        done.searched.print()?;
         found.map_or(Ok(()), Found::print)?;
         return sequences::print(chosen.taken.name, &chosen.considered);
     }
@@ -421,6 +430,7 @@ pub fn show_operator(
             "reason": done.difference.as_ref().err(),
         },
     });
+    done.searched.add_to(&mut value);
     if let Some(found) = found {
         found.into(&mut value);
     }

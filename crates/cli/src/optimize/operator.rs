@@ -1,9 +1,10 @@
 //! `warpsight optimize --op …`: one operator.
 
+use super::guided::{Hands, Searched};
 use super::network::{self, Reference};
 use super::searched::{self, Picked};
 use super::trace::Trace;
-use super::{Args, Search, sequences};
+use super::{Args, Search, kernel_tuner, sequences};
 use crate::accesses::{self, Chosen as Touched};
 use crate::failure::{Failure, Kind};
 use crate::network::{Settled, given_up};
@@ -14,6 +15,7 @@ use crate::target::Target;
 use crate::target::judging::Judging;
 use crate::{export, progress};
 use serde_json::{Value, json};
+use std::path::Path;
 use warpsight_engine::EngineError;
 use warpsight_engine::candidates::{self, Chosen, Offer};
 use warpsight_engine::network::{Network, Sequence};
@@ -23,7 +25,7 @@ use warpsight_generate::operators::{forms, parse_operator};
 use warpsight_generate::{Lowering, Operator, ScheduleFamily};
 use warpsight_graph::Plan;
 use warpsight_ir::{Family, Name};
-use warpsight_run::{Device, Init, Job};
+use warpsight_run::{Init, Job};
 
 /// Values that the reference of a whole operator computes at most, expression by expression: some ten seconds' worth.
 const EVALUATED: u64 = 1 << 28;
@@ -77,6 +79,15 @@ pub fn run(text: &str, args: &Args, target: &mut Target, record: &mut Record, mu
     }
 }
 
+/// Holds a file of Kernel Tuner's against what is predicted of the kernel, of all sequences, that it is of.
+pub fn compare(file: &Path, text: &str, args: &Args, target: &Target, json: bool) -> Result<(), Failure> {
+    let operator: Operator = parse_operator(text).map_err(|e| Failure::input(e.to_string()).at(text))?;
+    let offer = Offer { limits: &target.device.info().limits, names: args.sequences.as_deref() };
+    let all = candidates::offered(&operator, &offer);
+    let families: Vec<ScheduleFamily> = all.iter().flat_map(|own| own.operator.kernels().cloned().map(ScheduleFamily::new)).collect();
+    kernel_tuner::import(file, text, &families, args, target, json)
+}
+
 /// Kernels for the sequence of expressions that was chosen for an operator.
 #[expect(clippy::too_many_arguments, reason = "what one run of the verb has at hand")]
 fn kernels(
@@ -96,6 +107,7 @@ fn kernels(
     let judging = Judging::new(target, args.top, args.runs);
     let mut rng = fastrand::Rng::new();
     let mut outcomes = vec![];
+    let mut searched = Searched::default();
     let mut dumped = vec![];
     for step in operator.kernels() {
         let family = ScheduleFamily::new(step.clone());
@@ -106,7 +118,8 @@ fn kernels(
             dumped.push((family.name().clone(), family.dump(&best.config, stage).map_err(EngineError::from)?));
             continue;
         }
-        outcomes.push(optimize(family, args, &judge, &mut *target.device, record, &mut rng)?);
+        let hands = Hands { args, judge: &judge, device: &mut *target.device, record, rng: &mut rng };
+        outcomes.push(optimize(family, hands, &mut searched)?);
     }
     if let Some(stage) = args.dump {
         return dump(text, stage, &dumped, json);
@@ -115,6 +128,9 @@ fn kernels(
     if let ([one], Search::Exhaustive) = (outcomes.as_mut_slice(), args.search) {
         let picked = Picked { name: chosen.taken.name, time: one.chosen.time, alone: Some(&mut one.chosen) };
         found = searched::search(direct, picked, args, target, record, &mut rng)?;
+    }
+    if let Some(folder) = &args.export_kernel_tuner {
+        kernel_tuner::export(folder, &outcomes.iter().map(|own| &own.family).collect::<Vec<_>>(), target, record)?;
     }
     if let Some(out) = &args.out {
         for outcome in &outcomes {
@@ -139,12 +155,14 @@ fn kernels(
         let mut value = report(text, target, &outcomes);
         value["sequence"] = json!(chosen.taken.name);
         value["sequences"] = sequences::considered(&chosen.considered);
+        searched.add_to(&mut value);
         if let Some(found) = &found {
             found.into(&mut value);
         }
         out(value)?;
     } else {
         print(&outcomes)?;
+        searched.print()?;
         if let Some(found) = &found {
             found.print()?;
         }
@@ -179,41 +197,37 @@ fn sequence(
         trace.write(text, &[network.job(&done.choice.selection, &done.inputs).job])?;
     }
     let found = match args.search {
-        Search::Model => None,
+        Search::Model | Search::Random | Search::Evolutionary | Search::Anneal => None,
         Search::Exhaustive => {
             let picked = Picked { name: chosen.taken.name, time: done.kernels_time(&network), alone: None };
             searched::search(direct, picked, args, target, record, &mut rng)?
         }
     };
+    if let Some(folder) = &args.export_kernel_tuner {
+        kernel_tuner::export(folder, &network.families.iter().collect::<Vec<_>>(), target, record)?;
+    }
     network::show_operator(text, chosen, &network, &done, found.as_ref(), args, target, json)
 }
 
-fn optimize(
-    family: ScheduleFamily,
-    args: &Args,
-    judge: &Judge,
-    device: &mut dyn Device,
-    record: &mut Record,
-    rng: &mut fastrand::Rng,
-) -> Result<Outcome, Failure> {
+fn optimize(family: ScheduleFamily, hands: Hands, searched: &mut Searched) -> Result<Outcome, Failure> {
+    let Hands { args, judge, device, record, rng } = hands;
     let bar = progress::bar(judge.top, family.name());
     bar.set_message("ranking");
-    let (candidates, ranked) = match args.search {
-        Search::Model => tune::rank_all(&family, judge)?,
+    let exhaustive = args.search == Search::Exhaustive;
+    let (candidates, ranked) = match exhaustive {
+        false => tune::rank_all(&family, judge)?,
         // What is picked is of what is timed.
-        Search::Exhaustive => tune::rank(&family, searched::space(&family, args.space, 1).into_iter(), judge)?,
+        true => tune::rank(&family, searched::space(&family, args.space, 1).into_iter(), judge)?,
     };
     bar.set_message("verifying and timing");
     let mut observe = |attempt: &Attempt| {
         bar.inc(1);
         record.attempt(&family, attempt)
     };
-    let again = |tight: &Judge| match args.search {
-        Search::Model => Ok(tune::rank_all(&family, tight)?.1),
-        Search::Exhaustive => Ok(vec![]),
-    };
-    let chosen = tune::choose_fitting(&family, &ranked, judge, device, rng, &mut observe, again)?;
+    let again = |tight: &Judge| if exhaustive { Ok(vec![]) } else { Ok(tune::rank_all(&family, tight)?.1) };
+    let mut chosen = tune::choose_fitting(&family, &ranked, judge, device, rng, &mut observe, again)?;
     bar.finish_and_clear();
+    searched.alone(&family, &mut chosen, &ranked, Hands { args, judge, device, record, rng })?;
     Ok(Outcome { family, candidates, chosen, accesses: None })
 }
 

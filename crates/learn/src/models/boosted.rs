@@ -2,11 +2,11 @@
 
 use super::columns::{Column, View, columns};
 use super::linear::{LeanOperations, Linear};
-use super::trees::{Ensemble, Growth, Table, Trees, unit};
 use super::{FitError, Model, Row, times};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use warpsight_ir::Seconds;
+use warpsight_ir::sample::trees::{Ensemble, Growth, Table, Trees, unit};
 
 /// How the trees of models are grown.
 pub const GROWTH: Growth = Growth {

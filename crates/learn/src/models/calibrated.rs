@@ -6,11 +6,11 @@
 use super::boosted::{Forest, GROWTH};
 use super::columns::View;
 use super::folds::folds;
-use super::trees::Growth;
 use super::{Fit, FitError, Fitted, Row, times};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use warpsight_ir::Seconds;
+use warpsight_ir::sample::trees::Growth;
 
 /// The share of cases in which an interval should hold the measured time.
 pub const INTERVAL: f64 = 0.8;

@@ -1,4 +1,7 @@
-//! Tables of measured configurations, as tuners write them: a column for each parameter of a kernel's text, and one of milliseconds.
+//! Tables of measured configurations, as tuners write them: a column for each parameter of a kernel's text, and one of milliseconds; or as
+//! Kernel Tuner writes them, in JSON.
+
+mod kernel_tuner;
 
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
@@ -67,6 +70,14 @@ pub enum TableError {
         /// What stands there.
         text: String,
     },
+    /// JSON that is no table.
+    #[error("{at}: {what}")]
+    Entry {
+        /// Which part of the file.
+        at: String,
+        /// What is wrong with it.
+        what: String,
+    },
     /// Nothing is left.
     #[error("no row of the table has a time ({0} did not run)")]
     NoRows(usize),
@@ -84,11 +95,14 @@ pub enum TableError {
 }
 
 impl Table {
-    /// Reads comma-separated values, the head first.
+    /// Reads comma-separated values, the head first; or the JSON of Kernel Tuner's cache files, or of results in the format T4.
     ///
     /// # Errors
     /// [`TableError`]: what is no such table, and where.
     pub fn read(text: &str) -> Result<Self, TableError> {
+        if text.trim_start().starts_with('{') {
+            return kernel_tuner::read(text);
+        }
         let mut lines = text.lines().enumerate().map(|(i, line)| (i + 1, line.trim())).filter(|(_, line)| !line.is_empty());
         let cells = |line: &str| line.split(',').map(|cell| cell.trim().to_owned()).collect::<Vec<_>>();
         let (_, head) = lines.next().ok_or(TableError::Empty)?;
@@ -132,6 +146,11 @@ impl Table {
         }
         let said = |name: &str| self.columns.iter().any(|own| own == name) || fixed.iter().any(|own| own.0 == name);
         known.iter().find(|name| !said(name)).map_or(Ok(()), |name| Err(TableError::NoColumn((*name).to_owned())))
+    }
+
+    /// Names of the values of rows.
+    pub fn columns(&self) -> &[String] {
+        &self.columns
     }
 
     /// What makes the kernel of a row.

@@ -2,6 +2,8 @@
 //! columns as in Stochastic Gradient Boosting, 2002), or averaged, each with thresholds at random (Geurts, Ernst and Wehenkel, Extremely
 //! Randomized Trees, 2006). Splits are sought among quantiles of the columns.
 //!
+//! What learns from rows of shaders and what learns from timed configurations share them.
+//!
 //! Deterministic: what is drawn is a function of the tree's number, ties go to the first column and the lowest threshold.
 
 use serde::{Deserialize, Serialize};

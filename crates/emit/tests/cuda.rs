@@ -32,7 +32,7 @@ macro_rules! goldens {
     )*};
 }
 
-goldens! { convolution image_blur image_kinds tiled_matmul atomics half_storage symbolic_shift many_axes control_flow }
+goldens! { convolution image_blur image_kinds tiled_matmul atomics half_storage half_arithmetic half_image symbolic_shift many_axes control_flow }
 
 /// Whether the kernel says it.
 #[track_caller]

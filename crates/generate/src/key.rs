@@ -248,6 +248,7 @@ impl<'a> Encoder<'a> {
             Scalar::Bf16 => 6,
             Scalar::F32 => 7,
             Scalar::F64 => 8,
+            Scalar::Half => 9,
         });
     }
 

@@ -293,7 +293,7 @@ pub fn for_each_index(shape: &[i64], mut f: impl FnMut(usize, &[i64])) {
 /// set, which of integers is -1.
 pub fn encode(element: Scalar, values: &[f32]) -> Vec<u8> {
     match element {
-        Scalar::F16 => values.iter().flat_map(|&v| f16::from_f32(v).to_le_bytes()).collect(),
+        Scalar::F16 | Scalar::Half => values.iter().flat_map(|&v| f16::from_f32(v).to_le_bytes()).collect(),
         Scalar::Bf16 => values.iter().flat_map(|&v| half::bf16::from_f32(v).to_le_bytes()).collect(),
         Scalar::F64 => values.iter().flat_map(|&v| f64::from(v).to_le_bytes()).collect(),
         Scalar::I32 => values.iter().flat_map(|&v| if v.is_nan() { -1 } else { v as i32 }.to_le_bytes()).collect(),
@@ -304,7 +304,7 @@ pub fn encode(element: Scalar, values: &[f32]) -> Vec<u8> {
 /// Elements in memory as `f32` values.
 pub fn decode(element: Scalar, bytes: &[u8]) -> Vec<f32> {
     match element {
-        Scalar::F16 => bytes.as_chunks::<2>().0.iter().map(|b| f16::from_le_bytes(*b).to_f32()).collect(),
+        Scalar::F16 | Scalar::Half => bytes.as_chunks::<2>().0.iter().map(|b| f16::from_le_bytes(*b).to_f32()).collect(),
         Scalar::Bf16 => bytes.as_chunks::<2>().0.iter().map(|b| half::bf16::from_le_bytes(*b).to_f32()).collect(),
         Scalar::F64 => bytes.as_chunks::<8>().0.iter().map(|b| f64::from_le_bytes(*b) as f32).collect(),
         Scalar::I32 => bytes.as_chunks::<4>().0.iter().map(|b| i32::from_le_bytes(*b) as f32).collect(),
@@ -322,7 +322,11 @@ pub fn stored(element: Scalar, values: Vec<f32>) -> Vec<f32> {
 
 /// The image format that holds an element type.
 pub fn image_format(element: Scalar) -> ImageFormat {
-    if element == Scalar::F16 { ImageFormat::Rgba16F } else { ImageFormat::Rgba32F }
+    match element {
+        Scalar::F16 => ImageFormat::Rgba16F,
+        Scalar::Half => ImageFormat::Rgba16H,
+        _ => ImageFormat::Rgba32F,
+    }
 }
 
 /// Whether a tensor may be laid out at will.

@@ -137,11 +137,11 @@ fn derive(program: &Program) -> Result<(Accesses, Forms<'_>), NotAffine> {
         let place = match &param.kind {
             ParamKind::Buffer { space, element, dims, .. } => {
                 let dims = dims.iter().map(|d| forms.extent(&param.name, d).map(i64::from)).collect::<Result<_, _>>()?;
-                TensorPlace::Buffer { space: *space, element: *element, dims, layout: BufferLayout::default() }
+                TensorPlace::Buffer { space: *space, element: element.stored(), dims, layout: BufferLayout::default() }
             }
             ParamKind::Image { kind, format, width, height, .. } => TensorPlace::Image {
                 kind: *kind,
-                format: *format,
+                format: format.stored(),
                 width: forms.extent(&param.name, width)?.into(),
                 height: forms.extent(&param.name, height)?.into(),
             },
@@ -153,7 +153,7 @@ fn derive(program: &Program) -> Result<(Accesses, Forms<'_>), NotAffine> {
         let dims = array.dims.iter().map(|&d| i64::from(d)).collect();
         tensors.push(TensorUse {
             name: array.name.clone(),
-            place: TensorPlace::Buffer { space: Space::Local, element: array.element, dims, layout: BufferLayout::default() },
+            place: TensorPlace::Buffer { space: Space::Local, element: array.element.stored(), dims, layout: BufferLayout::default() },
         });
     }
     let position = |(i, t): (usize, &TensorUse)| match u16::try_from(i) {

@@ -25,7 +25,7 @@ mod memory;
 mod races;
 mod value;
 
-pub use arith::{Undefined, binary, cast, fma, larger, rounded, smaller, unary};
+pub use arith::{Undefined, binary, cast, exact_fma, fma, larger, rounded, smaller, unary};
 pub use fault::{BindingProblem, ChannelProblem, Fault, Items, RaceKind, Site, Waiting, Who};
 
 use crate::data::Bindings;

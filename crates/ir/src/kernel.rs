@@ -86,10 +86,10 @@ impl OpClass {
 pub struct OpCounts(pub BTreeMap<(OpClass, Scalar, u8), u64>);
 
 impl OpCounts {
-    /// Counts `n` more.
+    /// Counts `n` more; what is computed in `Half` counts as `F16`.
     pub fn add(&mut self, class: OpClass, scalar: Scalar, width: u8, n: u64) {
         if n > 0 {
-            *self.0.entry((class, scalar, width)).or_default() += n;
+            *self.0.entry((class, scalar.stored(), width)).or_default() += n;
         }
     }
     /// Floating-point operations: an FMA counts two a lane, the other float classes one.

@@ -12,8 +12,11 @@
 //! launch: two groups never touch one element when one of them writes it (atomics and channels excepted).
 //! [`crate::Checked::new`] proves the first rule; the interpreter finds violations of the others.
 //!
-//! **Numbers.** Arithmetic is done in `i32 u32 i64 u64 f32 f64 bool`. `f16` and `bf16` are storage types: a load widens to
-//! `f32` exactly; a store, or an assignment to a variable of that type, rounds to nearest even. Integer arithmetic wraps;
+//! **Numbers.** Arithmetic is done in `i32 u32 i64 u64 half f32 f64 bool`. `f16` and `bf16` are storage types: a load widens to
+//! `f32` exactly; a store, or an assignment to a variable of that type, rounds to nearest even. `half` is the same 16 bits computed with: a
+//! load gives a `half`, a store takes one, and every result is the exact one rounded to nearest even once, with subnormals kept and what is
+//! 65520 or more infinite; special functions of devices may be off by what their languages allow. Nothing converts to or from it but
+//! [`Expr::Cast`]. Only some devices compute so ([`Program::computes_halves`]). Integer arithmetic wraps;
 //! integer division truncates towards zero, and division by zero is an error. Shifts take the count modulo the width.
 //! `fma` rounds once; `min` and `max` of floats give NaN where either operand is NaN. Vectors have 1, 2, 3, 4, 8 or 16 lanes and operate lane by lane; nothing broadcasts
 //! implicitly: [`Expr::Splat`] does it visibly.
@@ -34,6 +37,7 @@
 pub mod in_place;
 pub mod specialise;
 pub mod typing;
+mod whole;
 
 use crate::types::{Const, Scalar, Type};
 use serde::{Deserialize, Serialize};
@@ -188,13 +192,15 @@ impl ImageKind {
     }
 }
 
-/// How an image stores a component; reads give `f32` (floats), `i32` or `u32` vectors of four.
+/// How an image stores a component, and what reads give: vectors of four `f32`, `half`, `i32` or `u32`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum ImageFormat {
     /// Four 32-bit floats, 16 bytes.
     Rgba32F,
-    /// Four 16-bit floats, 8 bytes.
+    /// Four 16-bit floats, 8 bytes, read as `f32`.
     Rgba16F,
+    /// The same texels, read as `half`.
+    Rgba16H,
     /// Four 32-bit signed integers, 16 bytes.
     Rgba32I,
     /// Four 32-bit unsigned integers, 16 bytes.
@@ -208,14 +214,19 @@ impl ImageFormat {
     pub fn bytes(self) -> u32 {
         match self {
             Self::Rgba32F | Self::Rgba32I | Self::Rgba32U => 16,
-            Self::Rgba16F => 8,
+            Self::Rgba16F | Self::Rgba16H => 8,
             Self::Rgba8Unorm => 4,
         }
+    }
+    /// The format of the same texels, whatever they are computed with: what models and hosts know.
+    pub fn stored(self) -> Self {
+        if self == Self::Rgba16H { Self::Rgba16F } else { self }
     }
     /// The scalar type a read gives and a write takes.
     pub fn scalar(self) -> Scalar {
         match self {
             Self::Rgba32F | Self::Rgba16F | Self::Rgba8Unorm => Scalar::F32,
+            Self::Rgba16H => Scalar::Half,
             Self::Rgba32I => Scalar::I32,
             Self::Rgba32U => Scalar::U32,
         }
@@ -780,16 +791,5 @@ impl Stmt {
             Self::If { then, otherwise, .. } => vec![then, otherwise],
             _ => vec![],
         }
-    }
-}
-
-impl Program {
-    /// The parameter of that name.
-    pub fn param(&self, name: &str) -> Option<&Param> {
-        self.params.iter().find(|p| &*p.name == name)
-    }
-    /// The array of that name.
-    pub fn array(&self, name: &str) -> Option<&Array> {
-        self.arrays.iter().find(|a| &*a.name == name)
     }
 }

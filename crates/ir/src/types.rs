@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// A scalar type. `F16` and `Bf16` are storage types: loads widen them to `F32`.
+/// A scalar type. `F16` and `Bf16` are storage types: loads widen them to `F32`. `Half` is computed with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Scalar {
@@ -20,6 +20,8 @@ pub enum Scalar {
     F16,
     /// bfloat16, storage only.
     Bf16,
+    /// IEEE half precision, in registers as in memory.
+    Half,
     /// IEEE single precision.
     F32,
     /// IEEE double precision.
@@ -31,7 +33,7 @@ impl Scalar {
     pub fn bytes(self) -> u32 {
         match self {
             Self::Bool => 1,
-            Self::F16 | Self::Bf16 => 2,
+            Self::F16 | Self::Bf16 | Self::Half => 2,
             Self::I32 | Self::U32 | Self::F32 => 4,
             Self::I64 | Self::U64 | Self::F64 => 8,
         }
@@ -43,9 +45,13 @@ impl Scalar {
             other => other,
         }
     }
+    /// The type whose elements lie in memory as this one's do, whatever they are computed with: what models and hosts know.
+    pub fn stored(self) -> Self {
+        if self == Self::Half { Self::F16 } else { self }
+    }
     /// Whether it is a floating-point type.
     pub fn is_float(self) -> bool {
-        matches!(self, Self::F16 | Self::Bf16 | Self::F32 | Self::F64)
+        matches!(self, Self::F16 | Self::Bf16 | Self::Half | Self::F32 | Self::F64)
     }
     /// Whether it is an integer type.
     pub fn is_int(self) -> bool {
@@ -61,6 +67,7 @@ impl Scalar {
             Self::U64 => "u64",
             Self::F16 => "f16",
             Self::Bf16 => "bf16",
+            Self::Half => "half",
             Self::F32 => "f32",
             Self::F64 => "f64",
         }
@@ -88,7 +95,8 @@ impl Type {
     pub const fn vector(scalar: Scalar, width: u8) -> Self {
         Self { scalar, width }
     }
-    /// 32-bit registers a value occupies (a 16-bit float takes half a register, rounded up over the vector).
+    /// 32-bit registers a value occupies (a 16-bit float takes half a register, rounded up over the vector: lanes of a `half` vector lie in
+    /// pairs, as on every device whose registers hold two).
     pub fn words(self) -> u32 {
         (self.scalar.bytes().max(if self.scalar == Scalar::Bool { 4 } else { 1 }) * u32::from(self.width)).div_ceil(4)
     }
@@ -113,6 +121,8 @@ pub enum Const {
     I64(i64),
     /// 64-bit unsigned.
     U64(u64),
+    /// Half precision.
+    Half(half::f16),
     /// Single precision.
     F32(f32),
     /// Double precision.
@@ -128,6 +138,7 @@ impl Const {
             Self::U32(_) => Scalar::U32,
             Self::I64(_) => Scalar::I64,
             Self::U64(_) => Scalar::U64,
+            Self::Half(_) => Scalar::Half,
             Self::F32(_) => Scalar::F32,
             Self::F64(_) => Scalar::F64,
         }

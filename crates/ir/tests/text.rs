@@ -68,6 +68,9 @@ fn literals_keep_type_and_bits() {
         ("-0.0", Const::F32(-0.0)),
         ("1e-45", Const::F32(1e-45)),
         ("0.1d", Const::F64(0.1)),
+        ("0.099975586h", Const::Half(half::f16::from_f32(0.1))),
+        ("-infh", Const::Half(half::f16::NEG_INFINITY)),
+        ("5.9604645e-8h", Const::Half(half::f16::from_bits(1))),
         ("-inf", Const::F32(f32::NEG_INFINITY)),
         ("infd", Const::F64(f64::INFINITY)),
         ("true", Const::Bool(true)),
@@ -83,6 +86,10 @@ fn literals_keep_type_and_bits() {
     for bits in [0x7ff8_0000_0000_0000_u64, 0xfff8_0000_0000_0000, 0x7ff0_0000_0000_0001] {
         let text = Expr::Const(Const::F64(f64::from_bits(bits))).to_string();
         assert!(matches!(expression(&text), Expr::Const(Const::F64(v)) if v.to_bits() == bits), "{text}");
+    }
+    for bits in [0x7e00_u16, 0xfe00, 0x7c01] {
+        let text = Expr::Const(Const::Half(half::f16::from_bits(bits))).to_string();
+        assert!(matches!(expression(&text), Expr::Const(Const::Half(v)) if v.to_bits() == bits), "{text}");
     }
     // -0.0 == 0.0, so look at the sign.
     assert!(matches!(expression("-0.0"), Expr::Const(Const::F32(v)) if v.is_sign_negative()));

@@ -88,6 +88,7 @@ const USES: &[Case] = &[
     // Types.
     ("let x0 = gx * 8 + lx", "let x0 = gx * 8 + who", "body[0]", "`who` is not declared here"),
     ("let x0 = gx * 8 + lx", "let x0 = gx * 8 + 1u", "body[0]", "operands of `add` have types i32 and u32"),
+    ("let t =", "let u = half(1) + 1.0 let t =", "body[5]", "operands of `add` have types half and f32"),
     ("let t =", "let u = sin(1) let t =", "body[5]", "`sin` is not defined for i32"),
     ("let t =", "let u = splat5(1) let t =", "body[5]", "5 lanes"),
     ("let t =", "let u = acc.[3..5] let t =", "body[5]", "lanes 3..5 of a vector of 4"),
@@ -168,6 +169,7 @@ const USES: &[Case] = &[
         "no such atomic on F32",
     ),
     ("hist: u32", "hist: bool", "body[8].then[0]", "no such atomic on Bool"),
+    ("hist: u32", "hist: half", "body[8].then[0]", "no such atomic on Half"),
     ("hist: u32", "hist: f16", "body[8].then[0]", "no such atomic on F16"),
     // Barriers, tiles, channels.
     ("barrier group local global", "barrier device local", "body[11]", "a barrier cannot have the scope Device"),

@@ -113,7 +113,7 @@ fn write_scalar(element: Scalar, value: f64, to: &mut Vec<u8>) {
     let integer = value * f64::from(1 << 20);
     match element {
         // Values are exact in `f32`; `from_f64` may drop bits that decide a tie.
-        Scalar::F16 => to.extend(half::f16::from_f32(value as f32).to_le_bytes()),
+        Scalar::F16 | Scalar::Half => to.extend(half::f16::from_f32(value as f32).to_le_bytes()),
         Scalar::Bf16 => to.extend(half::bf16::from_f32(value as f32).to_le_bytes()),
         Scalar::F32 => to.extend((value as f32).to_le_bytes()),
         Scalar::F64 => to.extend(value.to_le_bytes()),

@@ -175,7 +175,10 @@ fn kernels_are_prepared_once() {
 /// Every Program that the emitter has a golden for, and the chosen kernel of every operator of the engine's golden folders.
 fn golden_programs() -> Vec<(String, Checked)> {
     use cuda_programs::{arithmetic, ordered_atomics, store_policies, tile_product, wide_vectors};
-    use programs::{atomics, control_flow, convolution, half_storage, image_blur, image_kinds, many_axes, symbolic_shift, tiled_matmul};
+    use programs::{
+        atomics, control_flow, convolution, half_arithmetic, half_image, half_storage, image_blur, image_kinds, many_axes, symbolic_shift,
+        tiled_matmul,
+    };
     let by_hand = [
         convolution(),
         image_blur(),
@@ -183,6 +186,8 @@ fn golden_programs() -> Vec<(String, Checked)> {
         tiled_matmul(),
         atomics(),
         half_storage(),
+        half_arithmetic(),
+        half_image(),
         symbolic_shift(),
         many_axes(),
         control_flow(),

@@ -81,7 +81,7 @@ fn data(program: &Program, rng: &mut fastrand::Rng) -> Vec<Vec<u8>> {
             let count: usize = dims.iter().map(extent).product();
             match element {
                 Scalar::F32 => floats(count, rng),
-                Scalar::F16 | Scalar::Bf16 => (0..count).flat_map(|_| (rng.u16(..) & 0xbbff).to_le_bytes()).collect(),
+                Scalar::F16 | Scalar::Bf16 | Scalar::Half => (0..count).flat_map(|_| (rng.u16(..) & 0xbbff).to_le_bytes()).collect(),
                 Scalar::F64 => (0..count).flat_map(|_| rng.f64().to_le_bytes()).collect(),
                 Scalar::I32 | Scalar::U32 => (0..count).flat_map(|_| rng.i32(0..20).to_le_bytes()).collect(),
                 Scalar::I64 | Scalar::U64 => (0..count).flat_map(|_| rng.i64(0..20).to_le_bytes()).collect(),
@@ -104,6 +104,7 @@ fn programs_equal_the_interpreter() {
             programs::image_blur(),
             programs::tiled_matmul(),
             programs::half_storage(),
+            programs::half_arithmetic(),
             programs::many_axes(),
             cuda_programs::tile_product("halves", Scalar::F16, [16, 16]),
             cuda_programs::tile_product("brains", Scalar::Bf16, [32, 8]),
@@ -257,17 +258,18 @@ fn random_expressions_equal_the_interpreter() {
         let seeds: u64 = std::env::var("SEEDS").ok().and_then(|s| s.parse().ok()).unwrap_or(40);
         let seeds: Vec<u64> = (0..seeds).collect();
         for batch in seeds.chunks(10) {
-            let cases: Vec<_> = batch.iter().map(|seed| fuzz::expressions(&format!("fuzz{seed}"), *seed)).collect();
+            let cases: Vec<_> = batch.iter().map(|seed| fuzz::expressions(&format!("fuzz{seed}"), *seed, true)).collect();
             let sources: Vec<CudaSource> = cases.iter().map(|case| cuda(&case.0).unwrap()).collect();
             let mut text = warpsight_emit::cuda::prelude::text(warpsight_emit::cuda::prelude::Part::ALL);
             sources.iter().for_each(|source| text += &source.kernel);
             let kernels = d.kernels(&text, &sources.iter().map(|source| &*source.entry).collect::<Vec<_>>());
             for ((program, data, outputs), (source, kernel)) in cases.into_iter().zip(sources.iter().zip(kernels)) {
+                let inputs = data.len() - outputs.len();
                 let mut oracle = Bindings { sizes: BTreeMap::new(), data };
                 let device = run(&d, kernel, &program, source, &oracle);
                 interpret(&program, &mut oracle).expect("a run without fault");
                 for (n, scalar) in outputs.into_iter().enumerate() {
-                    let at = fuzz::TYPES.len() + n;
+                    let at = inputs + n;
                     let (device, oracle) = (fuzz::canonical(scalar, &device[at]), fuzz::canonical(scalar, &oracle.data[at]));
                     assert_eq!(device, oracle, "{}, out{n}: {}\n{}", program.name, scalar.name(), source.text());
                 }

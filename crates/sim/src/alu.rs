@@ -1,6 +1,6 @@
 //! Arithmetic on rows. What each operation gives is the IR's semantics; the frequent ones are loops that a compiler vectorises.
 
-use crate::code::{Alu, AluOp, FaultKind, Mask, Reg, Row, SHARED, Wide, WideOp};
+use crate::code::{Alu, AluOp, FaultKind, HalfOp, Mask, Reg, Row, SHARED, Wide, WideOp};
 use crate::fault::LaneFault;
 use warpsight_ir::interpret as arith;
 use warpsight_ir::{BinaryOp, Const, Scalar, UnaryOp};
@@ -125,13 +125,14 @@ impl<const W: usize> Rows<'_, W> {
                     B::Div | B::Rem => {} // by `divide`
                 }
             }
+            AluOp::Half { op, .. } => self.half(alu, op, mask),
             AluOp::Unary(op, Scalar::F32) => match op {
                 UnaryOp::Neg => self.map1(alu, |a| a ^ 0x8000_0000),
                 UnaryOp::Abs => self.map1(alu, |a| a & 0x7fff_ffff),
                 UnaryOp::Floor => self.float1(alu, f32::floor),
                 UnaryOp::Ceil => self.float1(alu, f32::ceil),
                 UnaryOp::Sqrt => self.float1(alu, f32::sqrt),
-                _ => self.function(alu, op, mask),
+                _ => self.function(alu, op, mask, |v| v as f32),
             },
             AluOp::Unary(op, scalar) => match (op, scalar) {
                 (UnaryOp::Not, Scalar::Bool) => self.map1(alu, |a| a ^ 1),
@@ -145,7 +146,8 @@ impl<const W: usize> Rows<'_, W> {
                 (Scalar::U32, Scalar::F32) => self.map1(alu, |a| (a as f32).to_bits()),
                 (Scalar::F32, Scalar::I32) => self.map1(alu, |a| f32::from_bits(a) as i32 as u32),
                 (Scalar::F32, Scalar::U32) => self.map1(alu, |a| f32::from_bits(a) as u32),
-                (Scalar::Bool, Scalar::I32 | Scalar::U32) => self.map1(alu, |a| a),
+                (Scalar::Bool, Scalar::I32 | Scalar::U32) | (Scalar::Half, Scalar::F32) => self.map1(alu, |a| a),
+                (Scalar::F32, Scalar::Half) => self.float1(alu, |a| round(Scalar::F16, a)),
                 _ => {
                     let a = *self.get(alu.a);
                     let dst = &mut self.own[usize::from(alu.dst)];
@@ -159,9 +161,33 @@ impl<const W: usize> Rows<'_, W> {
         }
     }
 
-    /// Functions without a machine instruction, computed for active lanes only.
+    /// Half precision: what is computed of the same numbers as `f32`, rounded. Of sums, products, quotients and roots that is as if rounded once.
     #[inline(never)]
-    fn function(&mut self, alu: &Alu, op: UnaryOp, mask: Mask) {
+    fn half(&mut self, alu: &Alu, op: HalfOp, mask: Mask) {
+        use BinaryOp as B;
+        let of = |op| Alu { op, ..*alu };
+        let near = |v: f32| round(Scalar::F16, v);
+        match op {
+            HalfOp::Binary(B::Add) => self.float2(alu, |a, b| near(a + b)),
+            HalfOp::Binary(B::Sub) => self.float2(alu, |a, b| near(a - b)),
+            HalfOp::Binary(B::Mul) => self.float2(alu, |a, b| near(a * b)),
+            HalfOp::Binary(B::Div) => self.float2(alu, |a, b| near(a / b)),
+            HalfOp::Fma => {
+                self.map3(alu, |a, b, c| (arith::rounded(Scalar::F16, arith::exact_fma([a, b, c].map(number))) as f32).to_bits());
+            }
+            // Nothing is rounded.
+            HalfOp::Binary(op) => self.execute(&of(AluOp::Binary(op, Scalar::F32)), mask),
+            HalfOp::Unary(op @ (UnaryOp::Neg | UnaryOp::Abs | UnaryOp::Floor | UnaryOp::Ceil)) => {
+                self.execute(&of(AluOp::Unary(op, Scalar::F32)), mask);
+            }
+            HalfOp::Unary(UnaryOp::Sqrt) => self.float1(alu, |a| near(a.sqrt())),
+            HalfOp::Unary(op) => self.function(alu, op, mask, |v| arith::rounded(Scalar::F16, v) as f32),
+        }
+    }
+
+    /// Functions without a machine instruction, computed for active lanes only and then rounded.
+    #[inline(never)]
+    fn function(&mut self, alu: &Alu, op: UnaryOp, mask: Mask, rounded: impl Fn(f64) -> f32) {
         let f: fn(f64) -> f64 = match op {
             UnaryOp::Exp => libm::exp,
             UnaryOp::Log => libm::log,
@@ -174,7 +200,7 @@ impl<const W: usize> Rows<'_, W> {
         let a = *self.get(alu.a);
         let dst = &mut self.own[usize::from(alu.dst)];
         for lane in lanes(mask) {
-            dst[lane] = (f(f32::from_bits(a[lane]).into()) as f32).to_bits();
+            dst[lane] = rounded(f(number(a[lane]))).to_bits();
         }
     }
 
@@ -279,6 +305,12 @@ pub fn truth<const W: usize>(row: &Row<W>) -> Mask {
     which::<W>(|lane| row[lane] != 0)
 }
 
+/// The number in a register of `f32`.
+#[inline(always)]
+fn number(bits: u32) -> f64 {
+    f32::from_bits(bits).into()
+}
+
 /// The value of a register.
 pub fn literal(scalar: Scalar, [low, high]: [u32; 2]) -> Const {
     let both = u64::from(high) << 32 | u64::from(low);
@@ -288,6 +320,7 @@ pub fn literal(scalar: Scalar, [low, high]: [u32; 2]) -> Const {
         Scalar::U32 => Const::U32(low),
         Scalar::I64 => Const::I64(both as i64),
         Scalar::U64 => Const::U64(both),
+        Scalar::Half => Const::Half(half::f16::from_f32(f32::from_bits(low))),
         Scalar::F16 | Scalar::Bf16 | Scalar::F32 => Const::F32(f32::from_bits(low)),
         Scalar::F64 => Const::F64(f64::from_bits(both)),
     }

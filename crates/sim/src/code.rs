@@ -25,6 +25,13 @@ pub enum AluOp {
     Unary(UnaryOp, Scalar),
     /// Two operands, 32 bits.
     Binary(BinaryOp, Scalar),
+    /// In half precision; registers hold the numbers as `f32`.
+    Half {
+        /// What.
+        op: HalfOp,
+        /// Whether it is one of two neighbouring lanes of a vector.
+        paired: bool,
+    },
     /// a·b + c
     Fma,
     /// c ≠ 0 ? a : b
@@ -35,6 +42,17 @@ pub enum AluOp {
     Round(Scalar),
     /// Something with 64-bit operands or results: a position in [`Code::wide`].
     Wide(u32),
+}
+
+/// What an [`AluOp::Half`] computes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum HalfOp {
+    /// One operand.
+    Unary(UnaryOp),
+    /// Two operands.
+    Binary(BinaryOp),
+    /// a·b + c
+    Fma,
 }
 
 /// One instruction.
@@ -297,6 +315,7 @@ pub fn bits(value: Const) -> [u32; 2] {
         Const::Bool(v) => u64::from(v),
         Const::I32(v) => u64::from(v as u32),
         Const::U32(v) => u64::from(v),
+        Const::Half(v) => u64::from(v.to_f32().to_bits()),
         Const::F32(v) => u64::from(v.to_bits()),
         Const::I64(v) => v as u64,
         Const::U64(v) => v,

@@ -244,3 +244,41 @@ fn values_are_loaded_again_rather_than_spilled() {
     };
     assert_eq!((twice(160), twice(200)), ((161, 0), (401, 0)));
 }
+
+/// Independent chains of multiply-adds, as many numbers a work-item whatever the vectors.
+fn chains(scalar: &str, width: usize) -> Report {
+    let (many, ty) = (16 / width, if width == 1 { scalar.to_owned() } else { format!("{scalar}x{width}") });
+    let each = |line: &dyn Fn(usize) -> String| (0..many).map(line).collect::<Vec<_>>().join("\n");
+    let text = format!(
+        "program chains {{ read buffer k: {scalar}[16] write buffer end: {scalar}[16384, {width}] groups g = 64 lanes l = 256 {{
+            let a = k[0 : {width}]
+            {}
+            for n in 0..64 unroll none {{ {} }}
+            end[g * 256 + l, 0] = {}
+        }} }}",
+        each(&|j| format!("var x{j}: {ty} = k[{} : {width}]", j * width)),
+        each(&|j| format!("x{j} = fma(x{j}, a, a)")).repeat(4),
+        (0..many).map(|j| format!("x{j}")).collect::<Vec<_>>().join(" + "),
+    );
+    let program =
+        Checked::new(text::parse(&text.replace(" : 1]", "]")).unwrap_or_else(|e| panic!("{e}"))).unwrap_or_else(|e| panic!("{e}"));
+    let bytes = if scalar == "half" { 2 } else { 4 };
+    let data = || bindings(vec![vec![0; 16 * bytes], vec![0; 16384 * width * bytes]]);
+    let on = |silicon: &str| {
+        let simulator = Simulator::new(Silicon::named(silicon).expect("embedded"));
+        simulator.simulate(&program, &mut data()).unwrap_or_else(|e| panic!("{e}"))
+    };
+    // The other devices compute halves in pairs of a vector's lanes.
+    if width == 1 { on("adreno640") } else { on("mali-g76") }
+}
+
+/// Twice as many halves as floats in a cycle, of any instruction on an Adreno and of vectors on a Mali; and two of them in a register.
+#[test]
+fn halves_are_twice_as_fast_where_the_silicon_says_so() {
+    for width in [1, 4] {
+        let (floats, halves) = (chains("f32", width), chains("half", width));
+        let faster = floats.cycles.0 / halves.cycles.0;
+        assert!((1.7..2.05).contains(&faster), "{faster} with vectors of {width}");
+        assert!(halves.registers + 7 <= floats.registers, "{} and {} registers", halves.registers, floats.registers);
+    }
+}

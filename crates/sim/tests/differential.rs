@@ -173,7 +173,14 @@ fn products_through_local_memory_agree() {
 #[test]
 fn images_agree_in_every_format_and_at_borders() {
     let mut rng = fastrand::Rng::with_seed(3);
-    for format in [ImageFormat::Rgba32F, ImageFormat::Rgba16F, ImageFormat::Rgba32I, ImageFormat::Rgba32U, ImageFormat::Rgba8Unorm] {
+    for format in [
+        ImageFormat::Rgba32F,
+        ImageFormat::Rgba16F,
+        ImageFormat::Rgba16H,
+        ImageFormat::Rgba32I,
+        ImageFormat::Rgba32U,
+        ImageFormat::Rgba8Unorm,
+    ] {
         for border in [Border::Zero, Border::ClampToEdge] {
             let (w, h, dx, dy) = (rng.i64(1..30), rng.i64(1..20), rng.i64(-3..4), rng.i64(-3..4));
             let mut source = image("a", format, w, h, Access::Read);
@@ -197,7 +204,9 @@ fn images_agree_in_every_format_and_at_borders() {
             let bytes = (w * h) as usize * format.bytes() as usize;
             let data: Vec<u8> = match format {
                 ImageFormat::Rgba32F => random_f32(&mut rng, bytes / 4),
-                ImageFormat::Rgba16F => (0..bytes / 2).flat_map(|_| half::f16::from_f32(rng.f32()).to_le_bytes()).collect(),
+                ImageFormat::Rgba16F | ImageFormat::Rgba16H => {
+                    (0..bytes / 2).flat_map(|_| half::f16::from_f32(rng.f32()).to_le_bytes()).collect()
+                }
                 _ => (0..bytes).map(|_| rng.u8(..)).collect(),
             };
             compare(&p, vec![data, vec![0xff; bytes]], &format!("{format:?} {border:?} {w} x {h} by ({dx}, {dy})"));
@@ -266,6 +275,7 @@ fn expression(rng: &mut fastrand::Rng, ty: Type, depth: u32) -> Expr {
         let name = match scalar {
             Scalar::F32 => ["f0", "f1"][rng.usize(0..2)],
             Scalar::F64 => "d0",
+            Scalar::Half => ["h0", "h1"][rng.usize(0..2)],
             Scalar::I32 => ["i0", "i1", "lx"][rng.usize(0..3)],
             Scalar::U32 => "u0",
             Scalar::I64 => "l0",
@@ -276,10 +286,10 @@ fn expression(rng: &mut fastrand::Rng, ty: Type, depth: u32) -> Expr {
     }
     let sub_ = |rng: &mut fastrand::Rng, ty: Type| expression(rng, ty, depth - 1);
     let boxed = |rng: &mut fastrand::Rng, ty: Type| Box::new(expression(rng, ty, depth - 1));
-    let scalars = [Scalar::F32, Scalar::I32, Scalar::U32, Scalar::I64, Scalar::U64, Scalar::F64, Scalar::Bool];
+    let scalars = [Scalar::F32, Scalar::I32, Scalar::U32, Scalar::I64, Scalar::U64, Scalar::F64, Scalar::Half, Scalar::Bool];
     match rng.u8(0..12) {
         0 => {
-            let from = scalars[rng.usize(0..7)];
+            let from = scalars[rng.usize(0..8)];
             // To a truth value only from integers: whether a float differs from zero is said nowhere.
             let from = if scalar == Scalar::Bool && from.is_float() { Scalar::I32 } else { from };
             Expr::Cast(scalar, boxed(rng, Type { scalar: from, width }))
@@ -305,7 +315,7 @@ fn expression(rng: &mut fastrand::Rng, ty: Type, depth: u32) -> Expr {
             0 => Expr::Unary(UnaryOp::Not, boxed(rng, ty)),
             1 => Expr::binary([BinaryOp::And, BinaryOp::Or, BinaryOp::Xor, BinaryOp::Eq][rng.usize(0..4)], sub_(rng, ty), sub_(rng, ty)),
             _ => {
-                let of = Type { scalar: scalars[rng.usize(0..6)], width };
+                let of = Type { scalar: scalars[rng.usize(0..7)], width };
                 let op = [BinaryOp::Lt, BinaryOp::Le, BinaryOp::Eq, BinaryOp::Ne][rng.usize(0..4)];
                 Expr::binary(op, sub_(rng, of), sub_(rng, of))
             }
@@ -346,7 +356,7 @@ fn splat_to(e: Expr, width: u8) -> Expr {
 /// Random statements: assignments under divergent control flow, loops with bounds that depend on the lane, private arrays.
 fn statements(rng: &mut fastrand::Rng, depth: u32, loops: &mut u32) -> Vec<Stmt> {
     (0..rng.usize(1..5))
-        .map(|_| match rng.u8(0..9) {
+        .map(|_| match rng.u8(0..10) {
             0 if depth > 0 => Stmt::If {
                 condition: expression(rng, Type::scalar(Scalar::Bool), 2),
                 then: statements(rng, depth - 1, loops),
@@ -375,6 +385,7 @@ fn statements(rng: &mut fastrand::Rng, depth: u32, loops: &mut u32) -> Vec<Stmt>
                 set("v", fma(swap.clone(), splat(v("f0"), 4), swap))
             }
             8 => set("f1", load("a", vec![[v("g"), v("lx"), sub(v("at"), v("g"))][rng.usize(0..3)].clone()], 1)),
+            9 => set("h1", expression(rng, Type::scalar(Scalar::Half), 3)),
             6 => set("i1", expression(rng, I32, 3)),
             _ => set("h", expression(rng, F32, 3)),
         })
@@ -398,6 +409,8 @@ fn random_programs_agree() {
             let_("l0", mul(cast(Scalar::I64, v("i0")), cast(Scalar::I64, v("i0")))),
             let_("ul0", cast(Scalar::U64, v("u0"))),
             let_("d0", cast(Scalar::F64, v("f0"))),
+            let_("h0", cast(Scalar::Half, v("f0"))),
+            var("h1", Type::scalar(Scalar::Half), bin(BinaryOp::Mul, v("h0"), v("h0"))),
             let_("b0", bin(BinaryOp::Lt, v("f0"), f(0.1))),
             var("v", F32X4, splat(v("f0"), 4)),
             var("h", Type::scalar(Scalar::F16), v("f0")),
@@ -412,6 +425,8 @@ fn random_programs_agree() {
         body.push(store("o7", vec![v("at")], v("h")));
         body.push(store("o8", vec![v("at"), i(0)], load("p", vec![i(0)], 4)));
         body.push(store("o1", vec![v("at")], v("i1")));
+        let pair = Type::vector(Scalar::Half, 2);
+        body.push(store("o9", vec![v("at"), i(0)], bin(BinaryOp::Add, expression(&mut rng, pair, 3), splat(v("h1"), 2))));
         let groups = 2;
         let n = groups * i64::from(lanes);
         let mut params = vec![buffer("a", Scalar::F32, &[n], Access::Read), buffer("b", Scalar::I32, &[n], Access::Read)];
@@ -420,11 +435,12 @@ fn random_programs_agree() {
         params.push(buffer("o6", Scalar::F32, &[n, 4], Access::Write));
         params.push(buffer("o7", Scalar::F16, &[n], Access::Write));
         params.push(buffer("o8", Scalar::F32, &[n, 4], Access::Write));
+        params.push(buffer("o9", Scalar::Half, &[n, 2], Access::Write));
         let p = program(params, vec![array("p", Space::Private, Scalar::F32, &[4])], launch(&[("g", groups)], &[("lx", lanes)]), body);
         let n = n as usize;
         let mut data = vec![random_f32(&mut rng, n), (0..n * 4).map(|_| rng.u8(..)).collect()];
         data.extend(outs.iter().map(|s| vec![0; n * s.bytes() as usize]));
-        data.extend([vec![0; n * 16], vec![0; n * 2], vec![0; n * 16]]);
+        data.extend([vec![0; n * 16], vec![0; n * 2], vec![0; n * 16], vec![0; n * 4]]);
         compare(&p, data, &format!("seed {seed}"));
     }
 }

@@ -179,9 +179,10 @@ impl<'a, D: Dialect> Writer<'a, D> {
             }
             ParamKind::Image { access: Access::ReadWrite, .. } => lacks(format!("image `{}` read and written", param.name)),
             ParamKind::Image { kind, format, width, height, access, .. } => {
+                self.dialect.uses(format.scalar());
                 let format = match format {
                     ImageFormat::Rgba32F => "float",
-                    ImageFormat::Rgba16F => "half",
+                    ImageFormat::Rgba16F | ImageFormat::Rgba16H => "half",
                     ImageFormat::Rgba32I => "int",
                     ImageFormat::Rgba32U => "uint",
                     ImageFormat::Rgba8Unorm => "unorm8",

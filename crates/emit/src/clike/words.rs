@@ -1,6 +1,7 @@
 //! What languages of the C family call types, and how they write numbers.
 
 use super::text::{Text, UNARY};
+use half::f16;
 use warpsight_ir::{Const, Scalar, Type};
 
 /// What a language calls integers other than `int`, and how their literals end.
@@ -20,6 +21,8 @@ pub(crate) trait Words {
     const BOOL_LANES: bool;
     /// Integers.
     const INTEGERS: Integers;
+    /// Half precision in registers.
+    const HALF: &'static str;
 
     /// Whether a name means something already.
     fn reserved(name: &str) -> bool;
@@ -29,6 +32,8 @@ pub(crate) trait Words {
     fn zeros(ty: &str, zero: &str) -> String;
     /// The smallest `i32` or `i64`, which is no number with a minus: that number would be too large.
     fn smallest(scalar: Scalar) -> &'static str;
+    /// A literal in half precision.
+    fn half(value: f16) -> String;
     /// An `f32` that is infinite or no number.
     fn special_f32(value: f32) -> String;
     /// An `f64`, likewise.
@@ -45,6 +50,7 @@ pub(crate) trait Words {
             Scalar::I64 => Self::INTEGERS.i64,
             Scalar::U64 => Self::INTEGERS.u64,
             Scalar::F16 | Scalar::Bf16 | Scalar::F32 => "float",
+            Scalar::Half => Self::HALF,
             Scalar::F64 => "double",
         }
     }
@@ -66,6 +72,7 @@ pub(crate) trait Words {
             Const::U32(v) => format!("{v}u"),
             Const::I64(v) => format!("{v}{}", Self::INTEGERS.long),
             Const::U64(v) => format!("{v}{}", Self::INTEGERS.unsigned_long),
+            Const::Half(v) => Self::half(v),
             // `{:?}` prints the shortest decimal that reads back as the same float.
             Const::F32(v) if v.is_finite() => format!("{v:?}f"),
             Const::F64(v) if v.is_finite() => format!("{v:?}"),
@@ -82,6 +89,7 @@ pub(crate) trait Words {
             Scalar::I64 => Const::I64(0),
             Scalar::U64 => Const::U64(0),
             Scalar::F16 | Scalar::Bf16 | Scalar::F32 => Const::F32(0.0),
+            Scalar::Half => Const::Half(f16::ZERO),
             Scalar::F64 => Const::F64(0.0),
         });
         if ty.width == 1 { scalar } else { Self::zeros(&Self::type_name(ty), &scalar) }

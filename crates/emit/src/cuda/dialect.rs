@@ -159,21 +159,25 @@ impl Dialect for Cuda {
     /// What a read outside gives is the texture object's: its address mode is `border` for zeros, `clamp` for the nearest texel.
     fn texel(&mut self, image: &Image, [x, y]: [&str; 2]) -> Text {
         let (scalar, from) = (image.format.scalar(), &image.name);
-        let of = Vocabulary::type_name(Type::scalar(scalar));
+        // Units widen halves.
+        let read = if scalar == Scalar::Half { Scalar::F32 } else { scalar };
+        let of = Vocabulary::type_name(Type::scalar(read));
         let code = match image.kind {
             ImageKind::Image1d => format!("ws_texel_1d<{of}>({from}, {x})"),
             ImageKind::Image1dBuffer => format!("ws_texel_buffer<{of}>({from}, {x})"),
             ImageKind::Image2d | ImageKind::Image2dFromBuffer => format!("ws_texel<{of}>({from}, {x}, {y})"),
         };
-        Text::new(code, PRIMARY, Type::vector(scalar, 4))
+        let texel = Text::new(code, PRIMARY, Type::vector(read, 4));
+        if read == scalar { texel } else { Self::convert(&texel, scalar) }
     }
     fn write_texel(image: &Image, [x, y]: [&str; 2], value: &Text) -> String {
         let stored = match image.format {
             ImageFormat::Rgba32F | ImageFormat::Rgba32I | ImageFormat::Rgba32U => "ws_rgba32",
-            ImageFormat::Rgba16F => "ws_rgba16f",
+            ImageFormat::Rgba16F | ImageFormat::Rgba16H => "ws_rgba16f",
             ImageFormat::Rgba8Unorm => "ws_rgba8",
         };
-        let (to, value) = (&image.name, &value.code);
+        let wide = if value.ty.scalar == Scalar::Half { Self::convert(value, Scalar::F32) } else { value.clone() };
+        let (to, value) = (&image.name, &wide.code);
         match image.kind {
             ImageKind::Image1d => format!("ws_write_texel_1d<{stored}>({to}, {x}, {value});"),
             ImageKind::Image1dBuffer => format!("ws_write_texel_buffer<{stored}>({to}, {x}, {value});"),

@@ -10,6 +10,8 @@
 //! ```text
 //! float    ws_rsqrt(float), double ws_rsqrt(double)
 //! float    ws_f16_to_f32(unsigned short bits);  unsigned short ws_f32_to_f16(float), ws_f32_to_bf16(float): to nearest even
+//! unsigned short ws_f64_to_f16(double), ws_half_add(unsigned short, unsigned short), ws_half_sub, ws_half_mul, ws_half_fma(a, b, c): of bits
+//!          of halves, rounded once to nearest even
 //! template <int BYTES> void ws_load_words(const void* from, unsigned* words): BYTES is 4, 8 or 16
 //! template <int POLICY, int BYTES> void ws_store_words(void* to, const unsigned* words): BYTES is 1, 2, 4, 8 or 16
 //! void     ws_read_texel(unsigned long long texture, int x, int y, float* out), the same with int*, unsigned*: four components;

@@ -17,6 +17,8 @@ pub enum Part {
     Cast,
     /// 16-bit floats and truth values in memory.
     Storage,
+    /// Half precision that is computed with.
+    Half,
     /// Vector loads and stores, store policies.
     Memory,
     /// Textures and surfaces.
@@ -29,13 +31,14 @@ pub enum Part {
 
 impl Part {
     /// All of them.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Headers,
         Self::Core,
         Self::Vector,
         Self::Math,
         Self::Cast,
         Self::Storage,
+        Self::Half,
         Self::Memory,
         Self::Image,
         Self::Atomic,
@@ -50,6 +53,7 @@ impl Part {
             Self::Math => include_str!("prelude/math.cuh"),
             Self::Cast => include_str!("prelude/cast.cuh"),
             Self::Storage => include_str!("prelude/storage.cuh"),
+            Self::Half => include_str!("prelude/half.cuh"),
             Self::Memory => include_str!("prelude/memory.cuh"),
             Self::Image => include_str!("prelude/image.cuh"),
             Self::Atomic => include_str!("prelude/atomic.cuh"),
@@ -69,6 +73,7 @@ impl Part {
             ],
             Self::Cast => &["ws_cast"],
             Self::Storage => &["ws_f16", "ws_bf16", "ws_bool", "ws_widen", "ws_narrow", "ws_round"],
+            Self::Half => &["ws_real16", "ws_half_of"],
             Self::Memory => &["ws_load", "ws_store"],
             Self::Image => &[
                 "ws_texel",
@@ -101,6 +106,7 @@ impl Part {
         match self {
             Self::Headers | Self::Core => &[],
             Self::Vector | Self::Math | Self::Cast | Self::Storage | Self::Atomic => &[Self::Core],
+            Self::Half => &[Self::Core, Self::Vector, Self::Math, Self::Cast, Self::Storage],
             Self::Memory => &[Self::Vector, Self::Storage],
             Self::Image => &[Self::Vector, Self::Storage, Self::Memory],
             Self::Tile => &[Self::Headers, Self::Core],

@@ -2,6 +2,7 @@
 
 use crate::clike::text::{begins, listed};
 use crate::clike::{Integers, Words};
+use half::f16;
 use warpsight_ir::Scalar;
 
 /// Beginnings of macros, and of functions and types of the language.
@@ -19,6 +20,7 @@ pub struct Vocabulary;
 
 impl Words for Vocabulary {
     const BOOL_LANES: bool = true;
+    const HALF: &'static str = "ws_real16";
     const INTEGERS: Integers = Integers { u32: "unsigned", i64: "long long", u64: "unsigned long long", long: "ll", unsigned_long: "ull" };
 
     /// Whether a name means something in CUDA C++ already. What OpenCL C reserves is left free too: the texts of one Program in both
@@ -31,6 +33,9 @@ impl Words for Vocabulary {
     }
     fn zeros(ty: &str, _zero: &str) -> String {
         format!("{ty}{{}}")
+    }
+    fn half(value: f16) -> String {
+        format!("ws_half_of({:#06x})", value.to_bits())
     }
     fn smallest(scalar: Scalar) -> &'static str {
         if scalar == Scalar::I64 { "(-9223372036854775807ll - 1)" } else { "(-2147483647 - 1)" }

@@ -291,7 +291,7 @@ fn kind(image: ImageKind) -> &'static str {
 fn channel(format: ImageFormat) -> &'static str {
     match format {
         ImageFormat::Rgba32F => "CL_FLOAT",
-        ImageFormat::Rgba16F => "CL_HALF_FLOAT",
+        ImageFormat::Rgba16F | ImageFormat::Rgba16H => "CL_HALF_FLOAT",
         ImageFormat::Rgba32I => "CL_SIGNED_INT32",
         ImageFormat::Rgba32U => "CL_UNSIGNED_INT32",
         ImageFormat::Rgba8Unorm => "CL_UNORM_INT8",

@@ -118,9 +118,11 @@ impl Dialect for OpenCl {
         })
     }
     fn uses(&mut self, scalar: Scalar) {
-        if scalar == Scalar::F64 {
-            self.extensions.insert("cl_khr_fp64");
-        }
+        match scalar {
+            Scalar::F64 => self.extensions.insert("cl_khr_fp64"),
+            Scalar::Half => self.extensions.insert("cl_khr_fp16"),
+            _ => false,
+        };
     }
     fn multiplies_floats(&mut self) {
         self.float_product = true;
@@ -153,15 +155,17 @@ impl Dialect for OpenCl {
         format!("{variable}{} = {};", swizzle(lane, 1), lane_text(value))
     }
     fn select(condition: &Text, a: &Text, b: &Text) -> Text {
-        if a.ty.scalar.bytes() == 8 {
-            let condition = Text::new(format!("convert_long{}({})", a.ty.width, condition.code), PRIMARY, condition.ty);
-            return call("select", &[b, a, &condition], a.ty);
-        }
-        call("select", &[b, a, condition], a.ty)
+        let as_wide = match a.ty.scalar.bytes() {
+            8 => "long",
+            2 => "short",
+            _ => return call("select", &[b, a, condition], a.ty),
+        };
+        let condition = Text::new(format!("convert_{as_wide}{}({})", a.ty.width, condition.code), PRIMARY, condition.ty);
+        call("select", &[b, a, &condition], a.ty)
     }
     fn truths(of: Type, comparison: Text) -> Text {
         // Truth values of vectors are `int` whatever is compared.
-        if of.width > 1 && of.scalar.bytes() == 8 {
+        if of.width > 1 && matches!(of.scalar.bytes(), 2 | 8) {
             return call(&format!("convert_int{}", of.width), &[&comparison], comparison.ty);
         }
         comparison
@@ -308,6 +312,7 @@ fn base(place: &Place<'_>, read: bool) -> String {
 fn truth(a: &Text) -> Text {
     let zero = match a.ty.scalar {
         Scalar::F32 => "0.0f",
+        Scalar::Half => "0.0h",
         Scalar::F64 => "0.0",
         _ => "0",
     };
@@ -340,6 +345,7 @@ fn suffix(format: ImageFormat) -> &'static str {
     match format.scalar() {
         Scalar::I32 => "i",
         Scalar::U32 => "ui",
+        Scalar::Half => "h",
         _ => "f",
     }
 }

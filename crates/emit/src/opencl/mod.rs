@@ -1,7 +1,7 @@
 //! OpenCL C 1.2.
 //!
 //! **Numbers.** Truth values are `bool`; in vectors, `intN` of −1 and 0. 16-bit floats are loaded and stored with the conversions that
-//! every OpenCL C has (`vload_half`, `vstore_half_rte`; bit patterns for bfloat16).
+//! every OpenCL C has (`vload_half`, `vstore_half_rte`; bit patterns for bfloat16). What is computed in half precision needs `cl_khr_fp16`.
 //!
 //! **Memory.** Buffers are `restrict`: a launch must not bind overlapping memory to two parameters. Store policies
 //! are hints that OpenCL C cannot express; they are dropped.

@@ -2,6 +2,7 @@
 
 use crate::clike::text::{begins, listed};
 use crate::clike::{Integers, Words};
+use half::f16;
 use warpsight_ir::{Scalar, Space};
 
 /// Beginnings of macros and built-in functions, and of the emitter's helpers.
@@ -33,6 +34,7 @@ pub struct Vocabulary;
 
 impl Words for Vocabulary {
     const BOOL_LANES: bool = false;
+    const HALF: &'static str = "half";
     const INTEGERS: Integers = Integers { u32: "uint", i64: "long", u64: "ulong", long: "L", unsigned_long: "UL" };
 
     /// Whether a name means something in OpenCL C already, or is kept for helpers of the emitter (`ws_…`).
@@ -52,6 +54,10 @@ impl Words for Vocabulary {
     }
     fn smallest(scalar: Scalar) -> &'static str {
         if scalar == Scalar::I64 { "LONG_MIN" } else { "INT_MIN" }
+    }
+    fn half(value: f16) -> String {
+        let value = value.to_f32();
+        if value.is_finite() { format!("{value:?}h") } else { format!("(half)({})", special(value.into())) }
     }
     fn special_f32(value: f32) -> String {
         special(value.into()).to_owned()

@@ -7,10 +7,11 @@ use warpsight_ir::*;
 /// Random expressions over every register type and width.
 struct Fuzz {
     rng: fastrand::Rng,
+    types: &'static [(Scalar, &'static str)],
 }
 
 /// Every register type, and what its input is called.
-pub const TYPES: [(Scalar, &str); 7] = [
+const TYPES: [(Scalar, &str); 8] = [
     (Scalar::I32, "i"),
     (Scalar::U32, "u"),
     (Scalar::I64, "il"),
@@ -18,6 +19,8 @@ pub const TYPES: [(Scalar, &str); 7] = [
     (Scalar::F32, "f"),
     (Scalar::F64, "d"),
     (Scalar::Bool, "b"),
+    // Last: not every device has it.
+    (Scalar::Half, "h"),
 ];
 
 impl Fuzz {
@@ -51,7 +54,8 @@ impl Fuzz {
             }
             10 if ty.scalar == Scalar::Bool => {
                 let op = *self.rng.choice(&[BinaryOp::Lt, BinaryOp::Le, BinaryOp::Eq, BinaryOp::Ne]).unwrap();
-                let of = Type { scalar: TYPES[self.rng.usize(0..6)].0, ..ty };
+                let scalar = std::iter::repeat_with(|| self.scalar()).find(|s| *s != Scalar::Bool).expect("most are none");
+                let of = Type { scalar, ..ty };
                 bin(op, self.expr(of, d), self.expr(of, d))
             }
             10 if ty.scalar.is_float() => fma(self.expr(ty, d), self.expr(ty, d), self.expr(ty, d)),
@@ -63,7 +67,7 @@ impl Fuzz {
         use BinaryOp::*;
         let ops: &[BinaryOp] = match ty.scalar {
             Scalar::Bool => &[And, Or, Xor, Eq, Ne],
-            Scalar::F32 | Scalar::F64 => &[Add, Sub, Mul, Min, Max],
+            Scalar::Half | Scalar::F32 | Scalar::F64 => &[Add, Sub, Mul, Min, Max],
             _ => &[Add, Sub, Mul, Min, Max, And, Or, Xor, Shl, Shr, Div, Rem],
         };
         let op = *self.rng.choice(ops).unwrap();
@@ -77,7 +81,7 @@ impl Fuzz {
         use UnaryOp::*;
         let ops: &[UnaryOp] = match ty.scalar {
             Scalar::Bool => &[Not],
-            Scalar::F32 | Scalar::F64 => &[Neg, Abs, Floor, Ceil],
+            Scalar::Half | Scalar::F32 | Scalar::F64 => &[Neg, Abs, Floor, Ceil],
             _ => &[Neg, Not, Abs],
         };
         let op = *self.rng.choice(ops).unwrap();
@@ -85,7 +89,7 @@ impl Fuzz {
     }
 
     fn scalar(&mut self) -> Scalar {
-        TYPES[self.rng.usize(0..TYPES.len())].0
+        self.types[self.rng.usize(0..self.types.len())].0
     }
 
     fn constant(&mut self, scalar: Scalar, range: std::ops::Range<i64>) -> Expr {
@@ -96,6 +100,7 @@ impl Fuzz {
             Scalar::U32 => Const::U32(v as u32),
             Scalar::I64 => Const::I64(v),
             Scalar::U64 => Const::U64(v as u64),
+            Scalar::Half => Const::Half(half::f16::from_f32(v as f32 * 0.1)),
             Scalar::F64 => Const::F64(v as f64 * 0.1),
             _ => Const::F32(v as f32 * 0.1),
         })
@@ -128,6 +133,7 @@ impl Fuzz {
                 Scalar::Bool => bytes.push((v & 1) as u8),
                 Scalar::I32 | Scalar::U32 => bytes.extend((v as i32).to_le_bytes()),
                 Scalar::I64 | Scalar::U64 => bytes.extend(v.to_le_bytes()),
+                Scalar::Half => bytes.extend(half::f16::from_f32(v as f32 * 0.37).to_le_bytes()),
                 Scalar::F64 => bytes.extend((v as f64 * 0.37).to_le_bytes()),
                 _ => bytes.extend((v as f32 * 0.37).to_le_bytes()),
             }
@@ -143,6 +149,10 @@ pub fn canonical(scalar: Scalar, bytes: &[u8]) -> Vec<u8> {
             let same = |v: f32| if v.is_nan() { f32::NAN } else { v + 0.0 };
             f32_bytes(&bytes_f32(bytes).into_iter().map(same).collect::<Vec<_>>())
         }
+        Scalar::Half => {
+            let same = |v: half::f16| if v.is_nan() { half::f16::NAN } else { v + half::f16::ZERO };
+            bytes.as_chunks::<2>().0.iter().flat_map(|b| same(half::f16::from_le_bytes(*b)).to_le_bytes()).collect()
+        }
         Scalar::F64 => {
             let same = |v: f64| if v.is_nan() { f64::NAN } else { v + 0.0 };
             bytes.as_chunks::<8>().0.iter().flat_map(|b| same(f64::from_le_bytes(*b)).to_le_bytes()).collect()
@@ -151,11 +161,13 @@ pub fn canonical(scalar: Scalar, bytes: &[u8]) -> Vec<u8> {
     }
 }
 
-/// A Program that stores eight expressions, the data of its parameters, and the element types of its outputs, which come last.
-pub fn expressions(name: &str, seed: u64) -> (Checked, Vec<Vec<u8>>, Vec<Scalar>) {
-    let mut fuzz = Fuzz { rng: fastrand::Rng::with_seed(seed) };
-    let mut params: Vec<Param> = TYPES.iter().map(|(scalar, name)| input(name, *scalar, &[64])).collect();
-    let mut data: Vec<Vec<u8>> = TYPES.iter().map(|t| fuzz.data(t.0)).collect();
+/// A Program that stores eight expressions, with `halves` among them or without, the data of its parameters, and the element types of its
+/// outputs, which come last.
+pub fn expressions(name: &str, seed: u64, halves: bool) -> (Checked, Vec<Vec<u8>>, Vec<Scalar>) {
+    let types = if halves { &TYPES } else { TYPES.split_last().expect("eight").1 };
+    let mut fuzz = Fuzz { rng: fastrand::Rng::with_seed(seed), types };
+    let mut params: Vec<Param> = types.iter().map(|(scalar, name)| input(name, *scalar, &[64])).collect();
+    let mut data: Vec<Vec<u8>> = types.iter().map(|t| fuzz.data(t.0)).collect();
     let mut body = Vec::new();
     let mut outputs = Vec::new();
     for n in 0..8 {

@@ -99,7 +99,7 @@ impl Pocl {
                 let [width, height] = [width, height].map(|e| e.as_int().expect("a constant extent") as usize);
                 let channel = match format {
                     ImageFormat::Rgba32F => CL_FLOAT,
-                    ImageFormat::Rgba16F => CL_HALF_FLOAT,
+                    ImageFormat::Rgba16F | ImageFormat::Rgba16H => CL_HALF_FLOAT,
                     ImageFormat::Rgba32I => CL_SIGNED_INT32,
                     ImageFormat::Rgba32U => CL_UNSIGNED_INT32,
                     ImageFormat::Rgba8Unorm => CL_UNORM_INT8,

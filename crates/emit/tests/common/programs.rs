@@ -328,6 +328,51 @@ pub fn half_storage() -> Program {
     p
 }
 
+fn read_text(text: &str) -> Program {
+    text::parse(text).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// Everything that is different in half precision: literals, vectors, local memory, choices, functions, conversions.
+pub fn half_arithmetic() -> Program {
+    read_text(
+        "program half_arithmetic {
+            read buffer x: half[64]
+            write buffer y: half[64]
+            write buffer z: f32[16]
+            local stage: half[32]
+            groups g = 2
+            lanes l = 8
+            {
+                let i = (g * 8 + l) * 4
+                stage[l * 4] = x[i : 4]
+                let v = stage[l * 4 : 4]
+                var sum: halfx4 = splat4(0.5h)
+                for k in 0..3 unroll none {
+                    sum = fma(v, sum, sum * v - splat4(0.1h))
+                }
+                let least = min(sum, v)
+                y[i] = select(sum < v, abs(sum), sqrt(abs(v)) / splat4(3.0h)) + least
+                z[g * 8 + l] = f32(lane(sum, l & 3)) + f32(half(i) * x[i + 1 if 0 <= i + 1 < 60])
+            }
+        }",
+    )
+}
+
+/// Texels read and written in half precision.
+pub fn half_image() -> Program {
+    read_text(
+        "program half_image {
+            read image2d from: rgba16h[8, 4]
+            write image2d to: rgba16h[8, 4]
+            groups g = 4
+            lanes l = 8
+            {
+                to@[l, g] = from@[l - 1, g] * splat4(0.25h)
+            }
+        }",
+    )
+}
+
 /// A shift along rows of any length with vectors of four: lanes outside read zero, and are not written.
 pub fn symbolic_shift() -> Program {
     let column = mul(add(mul(var("gx"), int(8)), var("lx")), int(4));

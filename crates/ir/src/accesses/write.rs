@@ -454,7 +454,7 @@ fn declaration(tensor: &TensorUse, text: &mut String) -> Result<(), Unwritable> 
         TensorPlace::Image { kind, format, width, height } => {
             let element = match format {
                 ImageFormat::Rgba32F => "rgba32f",
-                ImageFormat::Rgba16F => "rgba16f",
+                ImageFormat::Rgba16F | ImageFormat::Rgba16H => "rgba16f",
                 ImageFormat::Rgba8Unorm => "rgba8",
                 ImageFormat::Rgba32I | ImageFormat::Rgba32U => return Err(no_word("the texels")),
             };

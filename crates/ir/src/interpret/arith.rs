@@ -1,7 +1,7 @@
 //! What each operation gives, one lane at a time: the numbers of [`crate::program`]'s semantics.
 //!
-//! Integers are computed exactly in `i128` and wrapped to their type; `f32` is computed in `f32`. Transcendental functions of an
-//! `f32` are computed in `f64` and rounded, with software functions, so that a result does not depend on the host.
+//! Integers are computed exactly in `i128` and wrapped to their type; `f32` is computed in `f32`. Transcendental functions of a
+//! `half` or `f32` are computed in `f64` and rounded once, with software functions, so that a result does not depend on the host.
 
 use crate::program::{BinaryOp, UnaryOp};
 use crate::types::{Const, Scalar};
@@ -40,6 +40,7 @@ pub fn unary(op: UnaryOp, a: Const) -> Result<Const, Undefined> {
                 },
             ))
         }
+        (_, Const::Half(v)) => Ok(Const::Half(half(function(op, v.into())?))),
         (_, Const::F32(v)) => Ok(Const::F32(function(op, v.into())? as f32)),
         (_, Const::F64(v)) => Ok(Const::F64(function(op, v)?)),
         _ => Err(Undefined::Types),
@@ -53,6 +54,8 @@ pub fn unary(op: UnaryOp, a: Const) -> Result<Const, Undefined> {
 pub fn binary(op: BinaryOp, a: Const, b: Const) -> Result<Const, Undefined> {
     match (a, b) {
         (Const::Bool(a), Const::Bool(b)) => logic(op, a, b).map(Const::Bool),
+        // Sums, products and quotients of halves, rounded to 24 bits first, are rounded to 11 as if at once.
+        (Const::Half(a), Const::Half(b)) => float(op, a, b, Const::Half),
         (Const::F32(a), Const::F32(b)) => float(op, a, b, Const::F32),
         (Const::F64(a), Const::F64(b)) => float(op, a, b, Const::F64),
         _ if a.scalar() == b.scalar() => {
@@ -66,13 +69,21 @@ pub fn binary(op: BinaryOp, a: Const, b: Const) -> Result<Const, Undefined> {
 /// `a · b + c`, rounded once.
 ///
 /// # Errors
-/// [`Undefined::Types`] unless all three are `f32` or all three are `f64`.
+/// [`Undefined::Types`] unless all three are `half`, `f32` or `f64`.
 pub fn fma(a: Const, b: Const, c: Const) -> Result<Const, Undefined> {
     match (a, b, c) {
+        (Const::Half(a), Const::Half(b), Const::Half(c)) => Ok(Const::Half(half(exact_fma([a, b, c].map(f64::from))))),
         (Const::F32(a), Const::F32(b), Const::F32(c)) => Ok(Const::F32(a.mul_add(b, c))),
         (Const::F64(a), Const::F64(b), Const::F64(c)) => Ok(Const::F64(a.mul_add(b, c))),
         _ => Err(Undefined::Types),
     }
+}
+
+/// `a · b + c` of halves, near enough to be rounded to a half as if at once: the product is exact, and of a sum that is not, no bit is lost
+/// that could decide.
+#[inline(always)]
+pub fn exact_fma([a, b, c]: [f64; 3]) -> f64 {
+    a * b + c
 }
 
 /// The smaller of two floats; NaN where either is, as IEEE 754's `minimum`.
@@ -103,6 +114,7 @@ pub fn larger<T: Copy + PartialOrd + Add<Output = T>>(a: T, b: T) -> T {
 /// whether it differs from zero. A 16-bit float is rounded once and given as `f32`.
 pub fn cast(to: Scalar, a: Const) -> Const {
     match a {
+        Const::Half(v) => cast_float(to, v.into()),
         Const::F32(v) => cast_float(to, v.into()),
         Const::F64(v) => cast_float(to, v),
         _ => cast_int(to, int(a).unwrap_or(0)),
@@ -112,6 +124,7 @@ pub fn cast(to: Scalar, a: Const) -> Const {
 /// What a floating-point type keeps of a number, rounded once; other types are not asked.
 pub fn rounded(to: Scalar, v: f64) -> f64 {
     match cast_float(to, v) {
+        Const::Half(kept) => kept.into(),
         Const::F32(kept) => kept.into(),
         _ => v,
     }
@@ -125,6 +138,7 @@ pub fn zero(scalar: Scalar) -> Const {
 /// Whether two values are the same bit by bit (a NaN is the same as itself).
 pub fn same(a: Const, b: Const) -> bool {
     match (a, b) {
+        (Const::Half(a), Const::Half(b)) => a.to_bits() == b.to_bits(),
         (Const::F32(a), Const::F32(b)) => a.to_bits() == b.to_bits(),
         (Const::F64(a), Const::F64(b)) => a.to_bits() == b.to_bits(),
         _ => a == b,
@@ -139,7 +153,7 @@ fn int(a: Const) -> Option<i128> {
         Const::U32(v) => Some(v.into()),
         Const::I64(v) => Some(v.into()),
         Const::U64(v) => Some(v.into()),
-        Const::F32(_) | Const::F64(_) => None,
+        Const::Half(_) | Const::F32(_) | Const::F64(_) => None,
     }
 }
 
@@ -236,6 +250,8 @@ fn cast_int(to: Scalar, v: i128) -> Const {
         Scalar::U64 => Const::U64(v.clamp(0, u64::MAX.into()) as u64),
         Scalar::F32 => Const::F32(v as f32),
         Scalar::F64 => Const::F64(v as f64),
+        // No integer of more than 24 bits is a half: beyond them all is infinite.
+        Scalar::Half => Const::Half(half(v as f64)),
         Scalar::F16 | Scalar::Bf16 => {
             let near = v as f32;
             Const::F32(round16(to, odd(near, v.cmp(&(near as i128)))))
@@ -252,11 +268,20 @@ fn cast_float(to: Scalar, v: f64) -> Const {
         Scalar::U64 => Const::U64(v as u64),
         Scalar::F32 => Const::F32(v as f32),
         Scalar::F64 => Const::F64(v),
-        Scalar::F16 | Scalar::Bf16 => {
-            let near = v as f32;
-            Const::F32(round16(to, v.partial_cmp(&near.into()).map_or(near, |order| odd(near, order))))
-        }
+        Scalar::Half => Const::Half(half(v)),
+        Scalar::F16 | Scalar::Bf16 => Const::F32(narrowed(to, v)),
     }
+}
+
+/// A number rounded to half precision once.
+fn half(v: f64) -> f16 {
+    f16::from_f32(narrowed(Scalar::F16, v))
+}
+
+/// A number rounded to a 16-bit type once.
+fn narrowed(to: Scalar, v: f64) -> f32 {
+    let near = v as f32;
+    round16(to, v.partial_cmp(&near.into()).map_or(near, |order| odd(near, order)))
 }
 
 /// Rounds to a 16-bit storage type, to nearest even; other types are left as they are.

@@ -165,6 +165,7 @@ fn storage(format: ImageFormat) -> Option<Scalar> {
     match format {
         ImageFormat::Rgba32F => Some(Scalar::F32),
         ImageFormat::Rgba16F => Some(Scalar::F16),
+        ImageFormat::Rgba16H => Some(Scalar::Half),
         ImageFormat::Rgba32I => Some(Scalar::I32),
         ImageFormat::Rgba32U => Some(Scalar::U32),
         ImageFormat::Rgba8Unorm => None,
@@ -184,6 +185,7 @@ fn decode(element: Scalar, bytes: &[u8], at: usize) -> Const {
         Scalar::U64 => Const::U64(u64::from_le_bytes(taken(bytes, at))),
         Scalar::F16 => Const::F32(f16::from_le_bytes(taken(bytes, at)).to_f32()),
         Scalar::Bf16 => Const::F32(bf16::from_le_bytes(taken(bytes, at)).to_f32()),
+        Scalar::Half => Const::Half(f16::from_le_bytes(taken(bytes, at))),
         Scalar::F32 => Const::F32(f32::from_le_bytes(taken(bytes, at))),
         Scalar::F64 => Const::F64(f64::from_le_bytes(taken(bytes, at))),
     }
@@ -200,6 +202,7 @@ fn encode(element: Scalar, value: Const, bytes: &mut [u8], at: usize) {
         (_, Const::U32(v)) => put(&v.to_le_bytes()),
         (_, Const::I64(v)) => put(&v.to_le_bytes()),
         (_, Const::U64(v)) => put(&v.to_le_bytes()),
+        (_, Const::Half(v)) => put(&v.to_le_bytes()),
         (_, Const::F32(v)) => put(&v.to_le_bytes()),
         (_, Const::F64(v)) => put(&v.to_le_bytes()),
     }

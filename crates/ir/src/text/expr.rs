@@ -6,6 +6,7 @@ use super::parse::{Parsed, Parser};
 use super::words::{BELOW_COMPARISON, COMPARISON, Word, binding};
 use crate::program::{BinaryOp, Bound, Expr, UnaryOp};
 use crate::types::{Const, Scalar};
+use half::f16;
 
 /// Operators on the longest way from the root to a leaf that we follow. A chain `a + b + …` needs no nesting to parse, but whoever
 /// walks the tree recurses once per link.
@@ -50,7 +51,7 @@ impl<'t> Parser<'t> {
     fn unary(&mut self) -> Parsed<Node> {
         if self.is("-") {
             let minus = self.advance();
-            if self.token().kind == Kind::Number || self.is("inf") || self.is("infd") {
+            if self.token().kind == Kind::Number || ["inf", "infd", "infh"].iter().any(|word| self.is(word)) {
                 let expr = self.literal(Some(minus))?;
                 return Ok(Node { expr, height: 0 });
             }
@@ -87,7 +88,7 @@ impl<'t> Parser<'t> {
         match token.kind {
             Kind::Number => Ok(Node { expr: self.literal(None)?, height: 0 }),
             Kind::Word => match self.ahead(1).text {
-                "(" if !matches!(token.text, "nan" | "nand") => self.call(),
+                "(" if !matches!(token.text, "nan" | "nand" | "nanh") => self.call(),
                 "[" => self.load(),
                 "@" => {
                     let image = self.name()?;
@@ -95,7 +96,7 @@ impl<'t> Parser<'t> {
                     let expr = Expr::Texel { image, x: Box::new(x), y: Box::new(y), guard };
                     self.over_children(expr)
                 }
-                _ if matches!(token.text, "true" | "false" | "inf" | "infd" | "nan" | "nand") => {
+                _ if matches!(token.text, "true" | "false" | "inf" | "infd" | "infh" | "nan" | "nand" | "nanh") => {
                     Ok(Node { expr: self.literal(None)?, height: 0 })
                 }
                 _ => {
@@ -254,9 +255,12 @@ impl<'t> Parser<'t> {
             "false" => Const::Bool(false),
             "inf" if negative => Const::F32(f32::NEG_INFINITY),
             "inf" => Const::F32(f32::INFINITY),
+            "infh" if negative => Const::Half(f16::NEG_INFINITY),
+            "infh" => Const::Half(f16::INFINITY),
             "infd" if negative => Const::F64(f64::NEG_INFINITY),
             "infd" => Const::F64(f64::INFINITY),
             "nan" => Const::F32(f32::from_bits(self.bits(f32::NAN.to_bits())?)),
+            "nanh" => Const::Half(f16::from_bits(self.bits(f16::NAN.to_bits())?)),
             "nand" => Const::F64(f64::from_bits(self.bits(f64::NAN.to_bits())?)),
             _ => return self.number(token, negative),
         }))
@@ -283,6 +287,7 @@ impl<'t> Parser<'t> {
         let fraction = digits.contains(['.', 'e']);
         let (value, what) = match (suffix, fraction) {
             ("", true) => (literal.parse().ok().filter(|v: &f32| v.is_finite()).map(Const::F32), "an f32"),
+            ("h", _) => (literal.parse().ok().and_then(half), "a half"),
             ("d", _) => (literal.parse().ok().filter(|v: &f64| v.is_finite()).map(Const::F64), "an f64"),
             ("", false) => (literal.parse().ok().map(Const::I32), "an i32"),
             ("u", false) => (literal.parse().ok().map(Const::U32), "a u32"),
@@ -296,4 +301,10 @@ impl<'t> Parser<'t> {
     fn bad_number(&self, token: Token<'t>, what: &'static str) -> super::error::ParseError {
         self.error_on(token, ParseErrorKind::Number { literal: token.text.to_owned(), what })
     }
+}
+
+/// A literal rounded to half precision, where it has a number there.
+fn half(value: f64) -> Option<Const> {
+    let rounded = crate::interpret::cast(Scalar::Half, Const::F64(value));
+    matches!(rounded, Const::Half(v) if v.is_finite()).then_some(rounded)
 }

@@ -42,8 +42,8 @@
 //! space      = 'global' | 'constant' | 'local' | 'tile' | 'private'          a buffer is global unless it says otherwise
 //! image      = 'image' | 'image2d' | 'image1d' | 'image1d_buffer' | 'image2d_from_buffer'    the first two are one
 //! border     = 'zero' | 'clamp' | 'none'                                     zero unless it says otherwise, none of image1d_buffer
-//! format     = 'rgba32f' | 'rgba16f' | 'rgba32i' | 'rgba32u' | 'rgba8unorm'
-//! scalar     = 'bool' | 'i32' | 'u32' | 'i64' | 'u64' | 'f16' | 'bf16' | 'f32' | 'f64'
+//! format     = 'rgba32f' | 'rgba16f' | 'rgba16h' | 'rgba32i' | 'rgba32u' | 'rgba8unorm'
+//! scalar     = 'bool' | 'i32' | 'u32' | 'i64' | 'u64' | 'f16' | 'bf16' | 'half' | 'f32' | 'f64'
 //! type       = scalar | scalar 'x' width                                     f32x4
 //!
 //! block      = '{' { statement } '}'
@@ -80,8 +80,9 @@
 //!            | 'fma' '(' expr ',' expr ',' expr ')' | 'select' '(' expr ',' expr ',' expr ')'
 //!            | 'min' '(' expr ',' expr ')' | 'max' '(' expr ',' expr ')'
 //!            | ( 'abs' | 'floor' | 'ceil' | 'exp' | 'log' | 'sqrt' | 'rsqrt' | 'tanh' | 'sin' | 'cos' | 'erf' ) '(' expr ')'
-//! literal    = 'true' | 'false' | 1 (i32) | 1u (u32) | 1l (i64) | 1ul (u64) | 0.5 1e9 inf nan (f32) | 0.5d 1e9d infd nand (f64)
-//!            | 'nan' '(' hex bits ')' | 'nand' '(' hex bits ')'              a minus before a number belongs to it
+//! literal    = 'true' | 'false' | 1 (i32) | 1u (u32) | 1l (i64) | 1ul (u64) | 0.5 1e9 inf nan (f32)
+//!            | 0.5d 1e9d infd nand (f64) | 0.5h 1e3h infh nanh (half)
+//!            | ( 'nan' | 'nand' | 'nanh' ) '(' hex bits ')'                      a minus before a number belongs to it
 //!
 //! pipeline   = 'pipeline' name '{' { channel | stage | 'side' 'output' name '.' name } [ certificate ] '}'
 //! channel    = 'channel' name ':' scalar '[' ints ']' 'depth' int 'from' '[' names ']' 'to' '[' names ']'

@@ -3,6 +3,7 @@
 use super::words::{BELOW_COMPARISON, COMPARISON, PRIMARY, UNARY, Word, binding};
 use crate::program::{Access, Array, Bound, Expr, ImageKind, Param, ParamKind, Program, Stmt, StorePolicy, UnaryOp, Unroll};
 use crate::types::Const;
+use half::f16;
 use std::fmt::{self, Display, Formatter, Write};
 
 impl Display for Program {
@@ -250,6 +251,7 @@ fn is_signed(c: Const) -> bool {
     match c {
         Const::I32(v) => v < 0,
         Const::I64(v) => v < 0,
+        Const::Half(v) => v.is_sign_negative() && !v.is_nan(),
         Const::F32(v) => v.is_sign_negative() && !v.is_nan(),
         Const::F64(v) => v.is_sign_negative() && !v.is_nan(),
         Const::Bool(_) | Const::U32(_) | Const::U64(_) => false,
@@ -313,6 +315,9 @@ fn literal(f: &mut Formatter<'_>, c: Const) -> fmt::Result {
         Const::U32(v) => write!(f, "{v}u"),
         Const::I64(v) => write!(f, "{v}l"),
         Const::U64(v) => write!(f, "{v}ul"),
+        Const::Half(v) if v.to_bits() == f16::NAN.to_bits() => f.write_str("nanh"),
+        Const::Half(v) if v.is_nan() => write!(f, "nanh(0x{:04x})", v.to_bits()),
+        Const::Half(v) => write!(f, "{:?}h", v.to_f32()),
         Const::F32(v) if v.to_bits() == f32::NAN.to_bits() => f.write_str("nan"),
         Const::F32(v) if v.is_nan() => write!(f, "nan(0x{:08x})", v.to_bits()),
         Const::F32(v) => write!(f, "{v:?}"),

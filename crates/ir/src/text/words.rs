@@ -32,11 +32,11 @@ macro_rules! words {
 }
 
 words!(Scalar, "a scalar type", {
-    Bool = "bool", I32 = "i32", U32 = "u32", I64 = "i64", U64 = "u64", F16 = "f16", Bf16 = "bf16", F32 = "f32", F64 = "f64",
+    Bool = "bool", I32 = "i32", U32 = "u32", I64 = "i64", U64 = "u64", F16 = "f16", Bf16 = "bf16", Half = "half", F32 = "f32", F64 = "f64",
 });
 words!(Space, "an address space", { Global = "global", Constant = "constant", Local = "local", Tile = "tile", Private = "private" });
 words!(ImageFormat, "an image format", {
-    Rgba32F = "rgba32f", Rgba16F = "rgba16f", Rgba32I = "rgba32i", Rgba32U = "rgba32u", Rgba8Unorm = "rgba8unorm",
+    Rgba32F = "rgba32f", Rgba16F = "rgba16f", Rgba16H = "rgba16h", Rgba32I = "rgba32i", Rgba32U = "rgba32u", Rgba8Unorm = "rgba8unorm",
 });
 words!(ImageKind, "a kind of image", {
     Image1d = "image1d", Image1dBuffer = "image1d_buffer", Image2d = "image2d", Image2dFromBuffer = "image2d_from_buffer",

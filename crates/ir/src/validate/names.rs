@@ -17,7 +17,7 @@ const RESERVED: &[&str] = &[
     "uint", "ulong", "size_t", "ptrdiff_t", "intptr_t", "uintptr_t", "event_t", "sampler_t", "image1d_t", "image2d_t", "image3d_t", "quad",
     "complex", "imaginary", "main",
     "gridDim", "blockDim", "blockIdx", "threadIdx", "warpSize",
-    "inf", "nan", "infd", "nand",
+    "inf", "nan", "infd", "nand", "infh", "nanh",
     "abs", "fabs", "floor", "ceil", "exp", "log", "sqrt", "rsqrt", "tanh", "sin", "cos", "erf", "min", "max", "fmin", "fmax", "fma", "mad",
     "clamp", "select", "barrier", "mem_fence", "printf", "sampler", "isnan", "isinf", "rint", "trunc", "pow",
 ];

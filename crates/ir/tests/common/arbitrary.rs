@@ -15,11 +15,11 @@ macro_rules! every {
     };
 }
 
-every!(SCALARS: Scalar = Bool, I32, U32, I64, U64, F16, Bf16, F32, F64);
+every!(SCALARS: Scalar = Bool, I32, U32, I64, U64, F16, Bf16, Half, F32, F64);
 every!(SPACES: Space = Global, Constant, Local, Tile, Private);
 every!(ACCESSES: Access = Read, Write, ReadWrite);
 every!(DIRECTIONS: Direction = Send, Receive);
-every!(FORMATS: ImageFormat = Rgba32F, Rgba16F, Rgba32I, Rgba32U, Rgba8Unorm);
+every!(FORMATS: ImageFormat = Rgba32F, Rgba16F, Rgba16H, Rgba32I, Rgba32U, Rgba8Unorm);
 every!(IMAGE_KINDS: ImageKind = Image1d, Image1dBuffer, Image2d, Image2dFromBuffer);
 every!(BORDERS: Border = Zero, ClampToEdge, None);
 every!(POLICIES: StorePolicy = WriteBack, WriteThrough, NonTemporal);
@@ -289,7 +289,7 @@ impl Arbitrary {
     /// Any literal but a NaN, which would not equal itself.
     pub fn literal(&mut self) -> Const {
         let small = self.rng.bool();
-        match self.rng.u8(..7) {
+        match self.rng.u8(..8) {
             0 => Const::Bool(self.rng.bool()),
             1 if small => Const::I32(self.rng.i32(-3..20)),
             1 => Const::I32(self.pick(&[0, 1, -1, i32::MIN, i32::MAX])),
@@ -300,6 +300,10 @@ impl Arbitrary {
                 let any = f32::from_bits(self.rng.u32(..));
                 let known = self.pick(&[0.0, -0.0, 0.1, 1.5, 1e10, f32::INFINITY, f32::NEG_INFINITY, f32::MIN_POSITIVE, f32::MAX, 1e-45]);
                 Const::F32(if small || any.is_nan() { known } else { any })
+            }
+            6 => {
+                let any = half::f16::from_bits(self.rng.u16(..));
+                Const::Half(if any.is_nan() { half::f16::EPSILON } else { any })
             }
             _ => {
                 let any = f64::from_bits(self.rng.u64(..));

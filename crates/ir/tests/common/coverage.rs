@@ -33,7 +33,7 @@ const EXPRS: &[&str] =
     &["const", "size", "var", "load", "texel", "unary", "binary", "fma", "select", "cast", "splat", "concat", "slice", "lane"];
 const PARAMS: &[&str] = &["buffer", "image", "channel"];
 const UNROLLS: &[&str] = &["auto", "none", "by", "full"];
-const CONSTS: &[&str] = &["bool", "i32", "u32", "i64", "u64", "f32", "f64"];
+const CONSTS: &[&str] = &["bool", "i32", "u32", "i64", "u64", "half", "f32", "f64"];
 
 impl Coverage {
     /// Variants that no Program used.
@@ -152,6 +152,7 @@ impl Coverage {
                     Const::U32(_) => "u32",
                     Const::I64(_) => "i64",
                     Const::U64(_) => "u64",
+                    Const::Half(_) => "half",
                     Const::F32(_) => "f32",
                     Const::F64(_) => "f64",
                 };

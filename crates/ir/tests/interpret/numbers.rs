@@ -163,6 +163,56 @@ fn conversions_saturate_and_round_once() {
     assert_eq!(cast(Scalar::F16, Const::I32(65_519)), Const::F32(65_504.0));
 }
 
+/// Halves against exact sums in integers: of the two neighbours of a result, and what lies between, the nearest, and the even one of two.
+#[test]
+fn halves_are_rounded_once() {
+    use half::f16;
+    let mut rng = fastrand::Rng::with_seed(16);
+    let quanta = |v: f16| (f64::from(v) * 2_f64.powi(24)) as i128;
+    // The half nearest to a number of 2⁻⁴⁸, found by trying.
+    let nearest = |exact: i128| {
+        let magnitude = exact.unsigned_abs() as f64 * 2_f64.powi(-48);
+        let near = f16::from_f64(magnitude).to_bits();
+        let distance = |bits: u16| {
+            // The half above the largest, if there were one, is what infinity stands for.
+            let at = if bits == 0x7c00 { 65536_i128 << 48 } else { quanta(f16::from_bits(bits)) << 24 };
+            ((at - exact.abs()).abs(), bits & 1)
+        };
+        let best = (near.saturating_sub(1)..=(near + 1).min(0x7c00)).min_by_key(|&bits| distance(bits)).expect("three");
+        f16::from_bits(best | if exact < 0 { 0x8000 } else { 0 })
+    };
+    let mut any = || {
+        let bits = rng.u16(..) & if rng.bool() { 0xbbff } else { 0x87ff };
+        f16::from_bits(bits)
+    };
+    for _ in 0..50_000 {
+        let (a, b, c) = (any(), any(), any());
+        let [x, y, z] = [a, b, c].map(Const::Half);
+        let (sum, product) = ((quanta(a) + quanta(b)) << 24, quanta(a) * quanta(b));
+        for (found, exact) in [
+            (binary(BinaryOp::Add, x, y), sum),
+            (binary(BinaryOp::Sub, x, y), (quanta(a) - quanta(b)) << 24),
+            (binary(BinaryOp::Mul, x, y), product),
+            (fma(x, y, z), product + (quanta(c) << 24)),
+        ] {
+            let Ok(Const::Half(found)) = found else { panic!("{found:?}") };
+            assert_eq!(f64::from(found), f64::from(nearest(exact)), "{a} {b} {c}");
+        }
+    }
+    let half = |v: f32| Const::Half(f16::from_f32(v));
+    assert_eq!(binary(BinaryOp::Add, half(65504.0), half(16.0)), Ok(half(f32::INFINITY)));
+    assert_eq!(binary(BinaryOp::Add, half(65504.0), half(15.0)), Ok(half(65504.0)));
+    assert_eq!(binary(BinaryOp::Div, half(1.0), half(3.0)), Ok(half(1.0 / 3.0)));
+    // The smallest half, halved: a tie with zero, which is even.
+    assert_eq!(binary(BinaryOp::Mul, Const::Half(f16::from_bits(1)), half(0.5)), Ok(half(0.0)));
+    assert_eq!(unary(UnaryOp::Exp, half(1.0)), Ok(half(std::f32::consts::E)));
+    assert_eq!(cast(Scalar::Half, Const::F64(1.0 + 2_f64.powi(-11) + 2_f64.powi(-40))), half(1.0 + 2_f32.powi(-10)));
+    assert_eq!(cast(Scalar::Half, Const::I32(65_519)), half(65_504.0));
+    assert_eq!(cast(Scalar::Half, Const::I64(i64::MAX)), half(f32::INFINITY));
+    assert_eq!(cast(Scalar::I32, half(-1.9)), Const::I32(-1));
+    assert_eq!(binary(BinaryOp::Add, half(1.0), Const::F32(1.0)), Err(Undefined::Types));
+}
+
 /// A random `i32` expression over two variables, and what it gives.
 fn expression(rng: &mut fastrand::Rng, depth: u32, [x, y]: [i32; 2]) -> (Expr, i32) {
     let operand = |rng: &mut fastrand::Rng| expression(rng, depth - 1, [x, y]);

@@ -100,7 +100,7 @@ fn analyse(seen: &Seen) -> Findings {
         found
             .number("clock.hz", Fact::known(clock, Source::Vendor, "what the driver says of its highest rate; nothing was measured of it"));
     }
-    found.number("peak.fp16", Fact::unknown("Programs widen f16 to f32 before they compute: there is no packed half arithmetic to time"));
+    found.number("peak.fp16", Fact::unknown("no phase times arithmetic in half precision"));
     let measured = match told(measured(&Asked::new(NAME, seen.records), full(seen.device))) {
         Ok(measured) => measured,
         Err(why) => {

@@ -2,6 +2,7 @@
 
 use super::{count, int, word};
 use crate::Parameters;
+use warpsight_ir::text::Word;
 use warpsight_ir::{ImageFormat, ImageKind, Scalar};
 use warpsight_run::{Init, MemoryKind, MemorySpec, init};
 
@@ -22,13 +23,7 @@ impl Picture {
     }
     /// The format's word in the text form.
     pub(crate) fn word(self) -> &'static str {
-        match self.format {
-            ImageFormat::Rgba32F => "rgba32f",
-            ImageFormat::Rgba16F => "rgba16f",
-            ImageFormat::Rgba8Unorm => "rgba8unorm",
-            ImageFormat::Rgba32I => "rgba32i",
-            ImageFormat::Rgba32U => "rgba32u",
-        }
+        Word::word(self.format)
     }
     pub(crate) fn memory(self, init: Init) -> MemorySpec {
         let kind = MemoryKind::Image { kind: ImageKind::Image2d, format: self.format, width: self.width, height: self.height };
@@ -46,7 +41,7 @@ impl Picture {
     /// Random texels.
     pub(crate) fn random(self, seed: u64) -> Init {
         match self.format {
-            ImageFormat::Rgba16F => Init::Random { element: Scalar::F16, seed },
+            ImageFormat::Rgba16F | ImageFormat::Rgba16H => Init::Random { element: Scalar::F16, seed },
             ImageFormat::Rgba8Unorm => Init::Data((0..self.bytes()).map(|i| fraction(seed, i)).collect()),
             _ => Init::Random { element: Scalar::F32, seed },
         }

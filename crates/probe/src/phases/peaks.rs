@@ -5,7 +5,7 @@
 //! chain beside three instructions of its own. The functions are those that an emitter calls, range reduction included, not the bare
 //! instruction of the special function unit. 112 Programs, and 46 with tiles.
 //!
-//! Programs compute in `f32`, `f64` and integers: there is no packed half arithmetic to measure. What is measured of `f16` and `bf16` is the
+//! Rates of `f32`, `f64` and integers are measured, not yet those of `half`. What is measured of `f16` and `bf16` is the
 //! way through a variable of that type: rounding, and widening again. Matrix tiles are in a phase of their own; Programs have them with
 //! `f16` and `bf16` operands and `f32` sums, not in `f64`.
 

@@ -143,7 +143,7 @@ fn image_format(format: ImageFormat) -> cl_image_format {
     use opencl3::memory::{CL_FLOAT, CL_HALF_FLOAT, CL_RGBA, CL_SIGNED_INT32, CL_UNORM_INT8, CL_UNSIGNED_INT32};
     let image_channel_data_type = match format {
         ImageFormat::Rgba32F => CL_FLOAT,
-        ImageFormat::Rgba16F => CL_HALF_FLOAT,
+        ImageFormat::Rgba16F | ImageFormat::Rgba16H => CL_HALF_FLOAT,
         ImageFormat::Rgba32I => CL_SIGNED_INT32,
         ImageFormat::Rgba32U => CL_UNSIGNED_INT32,
         ImageFormat::Rgba8Unorm => CL_UNORM_INT8,

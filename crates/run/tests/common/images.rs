@@ -65,6 +65,7 @@ impl Image {
             ImageFormat::Rgba32I => numbers.to_owned(),
             ImageFormat::Rgba32U => format!("u32({numbers})"),
             ImageFormat::Rgba8Unorm => format!("f32({numbers}) / splat4(255.0)"),
+            ImageFormat::Rgba16H => format!("half({numbers})"),
             ImageFormat::Rgba32F | ImageFormat::Rgba16F => format!("f32({numbers})"),
         }
     }
@@ -145,7 +146,7 @@ pub fn job(text: &str, seed: u64) -> (Job, Vec<Vec<u8>>) {
 fn stored(format: ImageFormat, number: u8) -> Vec<u8> {
     match format {
         ImageFormat::Rgba32F => f32::from(number).to_le_bytes().to_vec(),
-        ImageFormat::Rgba16F => half::f16::from(number).to_le_bytes().to_vec(),
+        ImageFormat::Rgba16F | ImageFormat::Rgba16H => half::f16::from(number).to_le_bytes().to_vec(),
         ImageFormat::Rgba32I | ImageFormat::Rgba32U => u32::from(number).to_le_bytes().to_vec(),
         ImageFormat::Rgba8Unorm => vec![number],
     }

@@ -6,6 +6,14 @@ static inline double ws_rsqrt(double x) { return rsqrt(x); }
 
 static inline float ws_f16_to_f32(unsigned short bits) { return ws_host_half_value(bits); }
 static inline unsigned short ws_f32_to_f16(float value) { return ws_host_half_bits(value); }
+static inline unsigned short ws_f64_to_f16(double value) { return ws_host_half_bits(value); }
+// Exact in double, or rounded there where that decides nothing.
+static inline unsigned short ws_half_add(unsigned short a, unsigned short b) { return ws_host_half_bits((double)ws_host_half_value(a) + ws_host_half_value(b)); }
+static inline unsigned short ws_half_sub(unsigned short a, unsigned short b) { return ws_host_half_bits((double)ws_host_half_value(a) - ws_host_half_value(b)); }
+static inline unsigned short ws_half_mul(unsigned short a, unsigned short b) { return ws_host_half_bits((double)ws_host_half_value(a) * ws_host_half_value(b)); }
+static inline unsigned short ws_half_fma(unsigned short a, unsigned short b, unsigned short c) {
+    return ws_host_half_bits((double)ws_host_half_value(a) * ws_host_half_value(b) + ws_host_half_value(c));
+}
 static inline unsigned short ws_f32_to_bf16(float value) { return ws_host_bf16_bits(value); }
 
 template <int BYTES>

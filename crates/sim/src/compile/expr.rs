@@ -2,7 +2,7 @@
 
 use super::build::{Binding, Builder, KeyOp, Rows, Tensor, stride};
 use super::{Node, Value};
-use crate::code::{Access, Action, Alu, AluOp, FaultKind, LanePick, Target, WideOp};
+use crate::code::{Access, Action, Alu, AluOp, FaultKind, HalfOp, LanePick, Target, WideOp};
 use crate::fault::SimFault;
 use warpsight_ir::{BinaryOp, Bound, Const, Expr, Name, Scalar, UnaryOp};
 
@@ -38,7 +38,8 @@ impl Builder<'_> {
                     if a.stride() == 2 {
                         self.wide(WideOp::Fma, &[a.lane(i), b.lane(i), c.lane(i)], a.scalar)
                     } else {
-                        vec![self.alu(AluOp::Fma, &[a.rows[i], b.rows[i], c.rows[i]])]
+                        let op = if a.scalar == Scalar::Half { half(HalfOp::Fma, i, a.width()) } else { AluOp::Fma };
+                        vec![self.alu(op, &[a.rows[i], b.rows[i], c.rows[i]])]
                     }
                 });
                 Rows { scalar: a.scalar, rows: rows.collect() }
@@ -99,7 +100,8 @@ impl Builder<'_> {
             if a.stride() == 2 {
                 self.wide(WideOp::Unary(op, a.scalar), &[a.lane(i)], a.scalar)
             } else {
-                vec![self.alu(AluOp::Unary(op, a.scalar), &[a.rows[i]])]
+                let own = if a.scalar == Scalar::Half { half(HalfOp::Unary(op), i, a.width()) } else { AluOp::Unary(op, a.scalar) };
+                vec![self.alu(own, &[a.rows[i]])]
             }
         });
         Rows { scalar: a.scalar, rows: rows.collect() }
@@ -111,7 +113,8 @@ impl Builder<'_> {
             if a.stride() == 2 {
                 self.wide(WideOp::Binary(op, a.scalar), &[a.lane(i), b.lane(i)], result)
             } else {
-                vec![self.alu(AluOp::Binary(op, a.scalar), &[a.rows[i], b.rows[i]])]
+                let own = if a.scalar == Scalar::Half { half(HalfOp::Binary(op), i, a.width()) } else { AluOp::Binary(op, a.scalar) };
+                vec![self.alu(own, &[a.rows[i], b.rows[i]])]
             }
         });
         Rows { scalar: result, rows: rows.collect() }
@@ -321,6 +324,11 @@ impl Builder<'_> {
             clamp: tensor.clamp,
         }
     }
+}
+
+/// Half precision in a lane of a vector of so many.
+fn half(op: HalfOp, lane: usize, width: usize) -> AluOp {
+    AluOp::Half { op, paired: lane / 2 * 2 + 1 < width }
 }
 
 impl Tensor {

@@ -1,7 +1,7 @@
 //! Gives values their rows, flattens the tree and adds up what runs of arithmetic cost.
 
 use super::{Node, Tree, Value};
-use crate::code::{Access, Alu, AluOp, Code, LanePick, Op, Reg, SHARED, Target, Wide, WideOp};
+use crate::code::{Access, Alu, AluOp, Code, HalfOp, LanePick, Op, Reg, SHARED, Target, Wide, WideOp};
 use crate::silicon::Silicon;
 use crate::timing::ticks;
 use std::collections::{HashMap, HashSet};
@@ -26,6 +26,7 @@ pub(super) fn flatten(tree: &Tree, silicon: &Silicon, needed: Option<&[bool]>) -
         open: None,
         coming: HashMap::new(),
         remade: super::registers::remade(tree),
+        halves: super::registers::halves(tree, silicon),
         alive: 0,
         most: 0,
     };
@@ -44,7 +45,7 @@ pub(super) fn flatten(tree: &Tree, silicon: &Silicon, needed: Option<&[bool]>) -
     places.step(Op::End, &[]);
     places.code.results = needed.is_none();
     places.code.rows = usize::from(places.next);
-    places.code.registers = places.most;
+    places.code.registers = places.most.div_ceil(2);
     Ok(places.code)
 }
 
@@ -66,7 +67,9 @@ struct Placer<'t> {
     coming: HashMap<Value, u64>,
     /// Whether a value takes no register.
     remade: Vec<bool>,
-    /// Values in registers that are alive, and the most that were.
+    /// Whether two such values share a register.
+    halves: Vec<bool>,
+    /// Halves of registers that hold values alive, and the most that were.
     alive: u32,
     most: u32,
 }
@@ -98,7 +101,7 @@ impl Placer<'_> {
         };
         self.rows.insert(v, r);
         if !self.remade[v as usize] {
-            self.alive += 1;
+            self.alive += self.size(v);
             self.most = self.most.max(self.alive);
         }
         Ok(r)
@@ -155,10 +158,15 @@ impl Placer<'_> {
         Ok(())
     }
 
+    /// Halves of a register that a value takes.
+    fn size(&self, v: Value) -> u32 {
+        if self.halves[v as usize] { 1 } else { 2 }
+    }
+
     fn release(&mut self, v: Value) {
         if let Some(r) = self.rows.remove(&v) {
             self.free.push(r);
-            self.alive -= u32::from(!self.remade[v as usize]);
+            self.alive -= if self.remade[v as usize] { 0 } else { self.size(v) };
         }
     }
 
@@ -378,6 +386,18 @@ fn loaded(tree: &Tree) -> Vec<bool> {
 fn cost(op: AluOp, silicon: &Silicon) -> (f64, bool) {
     let core = &silicon.core;
     match op {
+        AluOp::Half { op, paired } => {
+            let same = match op {
+                HalfOp::Fma => AluOp::Fma,
+                HalfOp::Unary(op) => AluOp::Unary(op, Scalar::F32),
+                HalfOp::Binary(op) => AluOp::Binary(op, Scalar::F32),
+            };
+            // Special functions are no faster for having fewer bits.
+            match (cost(same, silicon), core.half) {
+                ((whole, _), Some(half)) if whole == core.float_rate && (paired || !half.paired) => (half.rate, true),
+                (whole, _) => whole,
+            }
+        }
         // Copies between registers are renamed away; signs and magnitudes are modifiers of operands.
         AluOp::Mov | AluOp::Merge | AluOp::Unary(UnaryOp::Neg | UnaryOp::Abs, Scalar::F32) => (0.0, true),
         AluOp::Fma | AluOp::Select | AluOp::Round(_) => (core.float_rate, true),
@@ -395,7 +415,7 @@ fn cost(op: AluOp, silicon: &Silicon) -> (f64, bool) {
         AluOp::Binary(BinaryOp::Mul, _) => (core.int_multiply_rate, false),
         AluOp::Binary(BinaryOp::Div | BinaryOp::Rem, _) => (core.int_divide_rate, false),
         AluOp::Binary(..) => (core.int_rate, false),
-        AluOp::Cast(from, to) => (core.float_rate, from == Scalar::F32 || to == Scalar::F32),
+        AluOp::Cast(from, to) => (core.float_rate, from.is_float() || to.is_float()),
         AluOp::Wide(_) => (core.wide_rate, false),
     }
 }

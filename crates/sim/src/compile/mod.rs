@@ -121,13 +121,13 @@ fn compiled(program: &Program, sizes: &BTreeMap<Name, i64>, silicon: &Silicon, p
 impl Node {
     /// Calls `f` with every value this node itself reads, a variable it merges into included; blocks inside are left out.
     pub fn reads(&self, mut f: impl FnMut(Value)) {
-        use crate::code::AluOp;
+        use crate::code::{AluOp, HalfOp};
         match self {
             Self::Alu(alu) => {
                 f(alu.a);
                 match alu.op {
-                    AluOp::Binary(..) => f(alu.b),
-                    AluOp::Fma | AluOp::Select => {
+                    AluOp::Binary(..) | AluOp::Half { op: HalfOp::Binary(_), .. } => f(alu.b),
+                    AluOp::Fma | AluOp::Select | AluOp::Half { op: HalfOp::Fma, .. } => {
                         f(alu.b);
                         f(alu.c);
                     }

@@ -1,7 +1,8 @@
 //! Values that a compiler keeps no register for: it makes them again where they are read.
 
 use super::{Node, Tree, Value};
-use crate::code::AluOp;
+use crate::code::{Action, Alu, AluOp, HalfOp, WideOp};
+use crate::silicon::Silicon;
 use warpsight_ir::Scalar;
 
 /// Of each value, whether it takes no register of a work-item: what is the same in all lanes lies in registers that lanes share, and integer
@@ -13,6 +14,35 @@ pub(super) fn remade(tree: &Tree) -> Vec<bool> {
     tree.lane_axes.iter().for_each(|&v| cheap[v as usize] = true);
     mark(tree, &tree.body, &mut cheap, &mut remade);
     remade
+}
+
+/// Of each value, whether two such share a register: halves, where registers hold two of them.
+pub(super) fn halves(tree: &Tree, silicon: &Silicon) -> Vec<bool> {
+    let mut halves = vec![false; tree.infos.len()];
+    if silicon.core.half.is_some_and(|half| half.in_register == 2) {
+        while spread(&tree.body, &mut halves) {}
+    }
+    halves
+}
+
+/// Marks the halves that nodes make, copies of those known included; whether there was a new one.
+fn spread(nodes: &[Node], halves: &mut [bool]) -> bool {
+    nodes.iter().fold(false, |any, node| {
+        let half = match node {
+            Node::Alu(Alu { op: AluOp::Half { op, .. }, .. }) => !matches!(op, HalfOp::Binary(op) if op.is_comparison()),
+            Node::Alu(Alu { op: AluOp::Cast(_, to), .. }) => *to == Scalar::Half,
+            Node::Alu(Alu { op: AluOp::Mov | AluOp::Merge | AluOp::Select, a, .. }) => halves[*a as usize],
+            Node::Wide(wide) => matches!(wide.op, WideOp::Cast(_, Scalar::Half)),
+            Node::Access(access) => access.action == Action::Load && access.element == Scalar::Half,
+            Node::Lane(pick) => pick.from.iter().any(|&v| halves[v as usize]),
+            _ => false,
+        };
+        let mut new = false;
+        if half {
+            node.writes(|v: Value| new |= !std::mem::replace(&mut halves[v as usize], true));
+        }
+        node.blocks().fold(any || new, |any, inner| spread(inner, halves) || any)
+    })
 }
 
 /// Operands come before what is made of them.

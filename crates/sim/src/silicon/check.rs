@@ -131,6 +131,10 @@ impl Silicon {
         ] {
             c.rate(v, key);
         }
+        if let Some(half) = &core.half {
+            c.rate(half.rate, "core.half.rate");
+            c.require((1..=2).contains(&half.in_register), "core.half.in_register", half.in_register, "1 or 2");
+        }
         for (v, key) in [
             (core.alu_latency, "core.alu_latency"),
             (core.loop_issue, "core.loop_issue"),

@@ -74,6 +74,8 @@ pub struct Core {
     pub alu_latency: f64,
     /// Floating-point arithmetic, selections, conversions.
     pub float_rate: f64,
+    /// Half precision, where there is any.
+    pub half: Option<Half>,
     /// Integer arithmetic.
     pub int_rate: f64,
     /// 32-bit products.
@@ -98,6 +100,18 @@ pub struct Core {
     /// executes Programs takes their accesses as they are.
     #[serde(default)]
     pub joined: u32,
+}
+
+/// Arithmetic in half precision.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Half {
+    /// Scalar instructions a result costs, where `f32` costs [`Core::float_rate`].
+    pub rate: f64,
+    /// Whether only pairs of neighbouring lanes of a vector are computed at that rate, and others at that of `f32`.
+    pub paired: bool,
+    /// Halves that a 32-bit register holds: 1 or 2.
+    pub in_register: u32,
 }
 
 /// What a program may ask for, besides what fits a core.

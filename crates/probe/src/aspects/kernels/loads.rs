@@ -133,7 +133,7 @@ impl Fetches {
     fn component(self, number: u8) -> Vec<u8> {
         match self.format {
             ImageFormat::Rgba32F => f32::from(number).to_le_bytes().to_vec(),
-            ImageFormat::Rgba16F => half::f16::from(number).to_le_bytes().to_vec(),
+            ImageFormat::Rgba16F | ImageFormat::Rgba16H => half::f16::from(number).to_le_bytes().to_vec(),
             ImageFormat::Rgba32I | ImageFormat::Rgba32U => u32::from(number).to_le_bytes().to_vec(),
             ImageFormat::Rgba8Unorm => vec![number * 85],
         }

@@ -48,7 +48,7 @@ pub(super) fn by_kernel(init: &Init, bytes: u64, multiprocessors: u32) -> Option
     match init {
         Init::Random { element, seed } => {
             let kind = match element {
-                Scalar::F16 => 0,
+                Scalar::F16 | Scalar::Half => 0,
                 Scalar::Bf16 => 1,
                 Scalar::F32 => 2,
                 Scalar::F64 => 3,

@@ -205,7 +205,7 @@ fn array(context: &Context, format: ImageFormat, [width, height]: [u32; 2]) -> R
 fn component(format: ImageFormat) -> CUarray_format {
     match format {
         ImageFormat::Rgba32F => CUarray_format::CU_AD_FORMAT_FLOAT,
-        ImageFormat::Rgba16F => CUarray_format::CU_AD_FORMAT_HALF,
+        ImageFormat::Rgba16F | ImageFormat::Rgba16H => CUarray_format::CU_AD_FORMAT_HALF,
         ImageFormat::Rgba32I => CUarray_format::CU_AD_FORMAT_SIGNED_INT32,
         ImageFormat::Rgba32U => CUarray_format::CU_AD_FORMAT_UNSIGNED_INT32,
         ImageFormat::Rgba8Unorm => CUarray_format::CU_AD_FORMAT_UNSIGNED_INT8,

@@ -69,6 +69,7 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
         Spare(3, "image 2D"),
         Spare(2, "largest allocation MiB"),
         Spare(6, "units"),
+        Spare(7, "f16"),
         Keep("clock"),
     ]);
     for d in &listing.devices {
@@ -100,6 +101,7 @@ fn row(d: &DeviceInfo) -> Vec<String> {
         l.image_2d.map_or("-".to_owned(), |(w, h)| if (w, h) == (0, 0) { "none".to_owned() } else { format!("{w} x {h}") }),
         dash(l.max_allocation.map(|b| b >> 20)),
         dash(l.compute_units),
+        (if l.f16 { "yes" } else { "no" }).to_owned(),
         d.clock.map_or("none", |c| c.name()).to_owned(),
     ]
 }

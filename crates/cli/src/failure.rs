@@ -12,7 +12,7 @@ use warpsight_engine::EngineError;
 use warpsight_files::FileError;
 use warpsight_learn::StoreError;
 use warpsight_learn::models::FitError;
-use warpsight_run::DeviceError;
+use warpsight_run::{Device, DeviceError};
 
 /// The kinds of failure, each with an exit code of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -160,6 +160,15 @@ impl From<DeviceError> for Failure {
         match error {
             DeviceError::NoDevice { .. } => failure.help("`warpsight devices` lists what is found and why platforms are skipped"),
             DeviceError::Limit { .. } => failure.help("choose a device with larger limits, or a smaller problem"),
+            DeviceError::NoHalves { .. } => {
+                let all = warpsight_run::sim::Sim::all();
+                let ids: Vec<&str> = all.iter().map(|sim| sim.info()).filter(|info| info.limits.f16).map(|info| &*info.id).collect();
+                failure.help(format!(
+                    "of the simulated devices these have it: {}; `warpsight devices` says which of the others do. dtype=f16s stores halves and \
+                     computes in f32, as every device can",
+                    ids.join(", ")
+                ))
+            }
             _ => failure,
         }
     }

@@ -26,7 +26,12 @@ fn verifies(folder: &Path, device: &str, op: &str) {
     let output = run(folder, &["optimize", "--device", device, "--op", op, "--json"]);
     assert_eq!(output.status.code(), Some(0), "{op} on {device}: {}", stderr(&output));
     let report: Value = serde_json::from_slice(&output.stdout).expect("JSON");
-    let most = if op.contains("f16s") { 2e-3 } else { 1e-5 };
+    let most = match op.split_once("dtype=") {
+        Some((_, "f16s")) => 2e-3,
+        // No work-item adds up more than 1024.
+        Some((_, "f16")) => 1e-2,
+        _ => 1e-5,
+    };
     let kernels = report["steps"].as_array().cloned().unwrap_or_else(|| vec![report["chosen"].clone()]);
     for kernel in &kernels {
         let error = kernel["rel_l2_error"].as_f64().expect("an error");
@@ -58,6 +63,10 @@ fn halves_and_long_rows_verify() {
         "matmul m=1 n=1 k=2000003 dtype=f16s",
         "matmul m=3 n=5 k=40009",
         "fc n=1 k=100003 m=3",
+        "conv2d n=1 c=32 h=14 w=14 k=32 r=3 s=3 pad=1 dtype=f16",
+        "layernorm n=2 c=40009 dtype=f16",
+        "softmax n=1 c=100000 dtype=f16",
+        "matmul m=1 n=1 k=200003 dtype=f16",
     ] {
         verifies(folder.path(), "sim:adreno640", op);
     }
@@ -73,6 +82,12 @@ fn halves_and_long_rows_verify_on_a_driver() {
     }
     verifies(folder.path(), "opencl:0", "softmax n=4 c=100 dtype=f16s");
     verifies(folder.path(), "opencl:0", "layernorm n=2 c=40009");
+    // What it cannot compute in is said before anything is tried.
+    let output = run(folder.path(), &["optimize", "--device", "opencl:0", "--op", "matmul m=4 n=4 k=4 dtype=f16"]);
+    let said = stderr(&output);
+    assert_eq!(output.status.code(), Some(3), "{said}");
+    assert!(said.contains("kernel `matmul` computes in half precision (f16), which this device does not have"), "{said}");
+    assert!(said.contains("sim:adreno640") && said.contains("dtype=f16s"), "{said}");
 }
 
 #[test]

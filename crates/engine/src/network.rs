@@ -6,7 +6,7 @@
 use crate::EngineError;
 use crate::parallel::each;
 use crate::tune::{self, Candidates, Judge, Observer, Tuned};
-use crate::verify::{blank, check_memory, check_shape, filler, memory_kind};
+use crate::verify::{blank, check_limits, check_shape, filler, memory_kind};
 use fastrand::Rng;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -183,12 +183,12 @@ impl<'a> Network<'a> {
         self.plan
     }
 
-    /// Whether every kernel's tensors fit a device.
+    /// Whether a device computes what every kernel does, and its tensors fit.
     ///
     /// # Errors
-    /// The first tensor that does not.
+    /// The first kernel or tensor that it does not.
     pub fn fits(&self, limits: &DeviceLimits) -> Result<(), EngineError> {
-        Ok(self.families.iter().try_for_each(|f| check_memory(f.expr(), limits))?)
+        Ok(self.families.iter().try_for_each(|f| check_limits(f.expr(), limits))?)
     }
 
     /// Decides where every tensor lies and takes the best verified kernel for each family and place.

@@ -1,7 +1,7 @@
 //! One expression on one device: open the family, drop what cannot run, rank, generate the best, verify it, time it.
 
 use crate::EngineError;
-use crate::verify::{Trial, Verdict, Wrong, check_memory};
+use crate::verify::{Trial, Verdict, Wrong, check_limits};
 use fastrand::Rng;
 use std::collections::{BTreeMap, HashSet};
 use std::rc::Rc;
@@ -287,7 +287,7 @@ pub fn choose(
     rng: &mut Rng,
     observe: &mut Observer,
 ) -> Result<Tuned, EngineError> {
-    check_memory(family.expr(), &device.info().limits)?;
+    check_limits(family.expr(), &device.info().limits)?;
     let mut best: Option<Tuned> = None;
     let mut right = 0;
     let mut failures = vec![];
@@ -442,6 +442,6 @@ pub(crate) fn refused(error: &DeviceError) -> Result<Status, EngineError> {
         }
         DeviceError::Fault { .. } => Ok(Status::Wrong(error.to_string())),
         DeviceError::Lost(_) | DeviceError::Timeout(_) | DeviceError::Driver { .. } => Ok(Status::DeviceLost(error.to_string())),
-        DeviceError::NoDevice { .. } | DeviceError::BadJob(_) => Err(EngineError::Device(error.clone())),
+        DeviceError::NoDevice { .. } | DeviceError::NoHalves { .. } | DeviceError::BadJob(_) => Err(EngineError::Device(error.clone())),
     }
 }

@@ -19,6 +19,11 @@ use warpsight_run::{DeviceError, DeviceLimits, Init, Job, JobResult, LaunchSpec,
 pub const TOLERANCE_F32: f64 = 1e-5;
 /// The same where tensors are stored as halves: one rounding to 11 bits of each operand and of the result.
 pub const TOLERANCE_F16: f64 = 2e-3;
+/// The same where 1024 numbers are added up in half precision; where there are more or fewer, times the root of their number over 1024, as roundings
+/// to either side add up.
+pub const TOLERANCE_HALF: f64 = 1e-2;
+/// The least of these, of a single number too: storing is one rounding, computing others, and of a few results none makes up for an unlucky one.
+pub const TOLERANCE_HALF_LEAST: f64 = 2.0 * TOLERANCE_F16;
 /// The same where numbers are rounded to bfloat16, which keeps 8 bits.
 pub const TOLERANCE_BF16: f64 = 8.0 * TOLERANCE_F16;
 /// The largest number that is stored as a half.
@@ -93,7 +98,7 @@ impl<'a> Trial<'a> {
     /// Draws inputs and computes what the outputs should be.
     pub fn new(expr: &'a TensorExpr, layouts: &'a [Layout], rng: &mut Rng) -> Self {
         let mut trial = Self { expr, layouts, inputs: vec![], expected: vec![] };
-        let largest = if expr.output.element == Scalar::F16 { F16_MAX } else { f64::from(f32::MAX) };
+        let largest = if expr.output.element.stored() == Scalar::F16 { F16_MAX } else { f64::from(f32::MAX) };
         let fits = |trial: &Self| trial.expected.iter().all(|e| e.1.abs() <= largest);
         let found = RANGES.into_iter().any(|range| {
             trial.draw(rng, range);
@@ -211,7 +216,7 @@ impl<'a> Trial<'a> {
         let tolerance = tolerance(self.expr);
         let compared = self.expected.len();
         // The nearest half to a small number may be far from it.
-        let small = if self.expr.output.element == Scalar::F16 { F16_ROUNDING * (compared as f64).sqrt() } else { 0.0 };
+        let small = if self.expr.output.element.stored() == Scalar::F16 { F16_ROUNDING * (compared as f64).sqrt() } else { 0.0 };
         if rel_l2 <= tolerance + small / norm {
             return Ok(Verdict { rel_l2, compared });
         }
@@ -257,8 +262,12 @@ pub fn blank(expr: &TensorExpr, layouts: &[Layout], program: &Checked) -> Job {
     Job { programs: vec![(**program).clone().into()], launches: vec![launch], memory, ..Job::default() }
 }
 
-/// Largest relative L2 error of a kernel, by the narrowest type that it stores or rounds to.
+/// Largest relative L2 error of a kernel, by the type that it computes in, or the narrowest that it stores or rounds to.
 pub fn tolerance(expr: &TensorExpr) -> f64 {
+    if expr.arithmetic() == Scalar::Half {
+        let terms: f64 = expr.reduce.iter().map(|axis| axis.extent as f64).product();
+        return (TOLERANCE_HALF * (terms / 1024.0).sqrt()).max(TOLERANCE_HALF_LEAST);
+    }
     let stored = expr.inputs.iter().chain([&expr.output]).map(|t| t.element);
     let rounded = expr.passes().flat_map(|pass| [pass.body.rounds_to(), pass.epilogue.rounds_to()]).flatten();
     let narrow = stored.chain(rounded).filter(|s| matches!(s, Scalar::F16 | Scalar::Bf16));
@@ -285,9 +294,12 @@ pub fn memory_kind(tensor: &Tensor, layout: &Layout) -> MemoryKind {
     }
 }
 
-/// Fails where the tensors of an expression do not fit the device together, or one of them does not by itself: before any is drawn, packed
-/// or sent there.
-pub fn check_memory(expr: &TensorExpr, limits: &DeviceLimits) -> Result<(), DeviceError> {
+/// Fails where the device does not compute as an expression does, or its tensors do not fit there together, or one of them does not by itself:
+/// before any is drawn, packed or sent there.
+pub fn check_limits(expr: &TensorExpr, limits: &DeviceLimits) -> Result<(), DeviceError> {
+    if expr.arithmetic() == Scalar::Half && !limits.f16 {
+        return Err(DeviceError::NoHalves { kernel: expr.name.to_string() });
+    }
     let bytes = |t: &Tensor| t.len() as u64 * u64::from(t.element.bytes());
     let beyond = |what: String, needed: u64, available: Option<u64>| match available {
         Some(available) if needed > available => Err(DeviceError::Limit { what, needed, available }),
@@ -298,9 +310,9 @@ pub fn check_memory(expr: &TensorExpr, limits: &DeviceLimits) -> Result<(), Devi
     beyond(format!("memory for the tensors of `{}` (bytes)", expr.name), tensors().map(bytes).sum(), limits.memory)
 }
 
-/// Fails where the tensors of an operator do not fit the device, step by step, or all of them not in the memory of this process.
+/// Fails where the device does not compute as an operator does, or its tensors do not fit there, step by step, or all of them not in the memory of this process.
 pub fn check_operator(operator: &Operator, limits: &DeviceLimits) -> Result<(), EngineError> {
-    operator.kernels().try_for_each(|step| check_memory(step, limits))?;
+    operator.kernels().try_for_each(|step| check_limits(step, limits))?;
     let tensors = external_inputs(operator).into_iter().chain(operator.steps.iter().map(|step| &step.output));
     let bytes = tensors.map(|t| t.len() as u64 * u64::from(t.element.bytes())).sum();
     room(bytes).map_err(|why| EngineError::TooLarge { name: operator.kind.to_string(), bytes, why })

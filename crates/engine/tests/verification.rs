@@ -1,13 +1,13 @@
 //! Verification finds planted faults.
 
 use warpsight_engine::tune::{self, Judge};
-use warpsight_engine::verify::{Trial, Wrong};
+use warpsight_engine::verify::{Trial, Wrong, check_operator, tolerance};
 use warpsight_generate::ScheduleFamily;
 use warpsight_generate::operators::parse_operator;
 use warpsight_generate::prune::Allowance;
 use warpsight_ir::{Checked, Expr, Family, Program, Status, Stmt, profile};
 use warpsight_predict::KernelModel;
-use warpsight_run::{Device, DeviceError, DeviceInfo, Job, JobResult, MemorySpec, Session};
+use warpsight_run::{Device, DeviceError, DeviceInfo, DeviceLimits, Job, JobResult, MemorySpec, Session};
 
 fn simulator() -> Box<dyn Device> {
     warpsight_run::open("sim:adreno640", &warpsight_run::Options::default()).expect("the simulator is always there")
@@ -170,4 +170,20 @@ fn kernels_that_spill_give_way() {
     assert_eq!((found.config, limit), (last.config, Some((registers * 64 / 80).min(registers - 1))));
     assert_eq!(chosen(usize::MAX, &ranked, &mut limit).config, ranked[0].config, "all of it through memory is right, too");
     assert_eq!(chosen(ranked.len(), &[], &mut limit).config, ranked[0].config, "nothing else is there");
+}
+
+/// Roundings to either side grow with the root of their number; what is stored alone is rounded once.
+#[test]
+fn halves_may_be_off_by_the_root_of_what_is_added_up() {
+    let step = |text: &str| parse_operator(text).expect("an operator").steps.remove(0);
+    let allowed = |text: &str| tolerance(&step(text));
+    assert_eq!(allowed("matmul m=2 n=3 k=1024 dtype=f16"), 1e-2);
+    assert_eq!(allowed("matmul m=2 n=3 k=256 dtype=f16"), 5e-3);
+    assert_eq!(allowed("matmul m=2 n=3 k=1 dtype=f16"), 4e-3);
+    assert_eq!(allowed("relu n=2 c=3 dtype=f16"), 4e-3);
+    assert_eq!(allowed("matmul m=2 n=3 k=1024 dtype=f16s"), 2e-3);
+    let product = parse_operator("matmul m=2 n=3 k=4 dtype=f16").expect("an operator");
+    let refused = check_operator(&product, &DeviceLimits::default()).expect_err("it has none");
+    assert_eq!(refused.to_string(), "kernel `matmul` computes in half precision (f16), which this device does not have");
+    assert!(check_operator(&product, &DeviceLimits { f16: true, ..DeviceLimits::default() }).is_ok());
 }

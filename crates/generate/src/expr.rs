@@ -182,7 +182,8 @@ pub enum Combine {
     Each,
 }
 
-/// A scalar expression in `f32` and `i32` (evaluated in `f64` by the reference).
+/// A scalar expression in numbers ([`TensorExpr::arithmetic`], called `F32` here whatever they are) and `i32`, evaluated in `f64` by the
+/// reference.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ScalarExpr {
     /// A number, or an integer where it meets one.
@@ -420,6 +421,11 @@ impl TensorExpr {
     pub fn work_per_row(&self) -> usize {
         let terms = self.reduce.iter().map(|a| a.extent as usize).fold(1, usize::saturating_mul);
         terms.saturating_mul(self.before.len() + 1)
+    }
+    /// What its numbers are computed in: `Half` where elements of a tensor are halves to compute with, else `F32`.
+    pub fn arithmetic(&self) -> Scalar {
+        let halves = self.inputs.iter().chain([&self.output]).any(|tensor| tensor.element == Scalar::Half);
+        if halves { Scalar::Half } else { Scalar::F32 }
     }
     /// Everything that it evaluates.
     pub fn scalars(&self) -> impl Iterator<Item = &ScalarExpr> {

@@ -25,7 +25,7 @@ pub fn outline(nest: &Nest) -> Option<Kernel> {
     for (number, pass) in nest.expr.passes().enumerate() {
         let own = number == nest.expr.before.len();
         // Results of reductions are there from their own on.
-        let before = (number + usize::from(!own)) as u32 * nest.points() * u32::from(nest.out_width());
+        let before = (number + usize::from(!own)) as u32 * nest.points() * nest.words_of(nest.out_width());
         let walked = reader.walk(pass, &all, &mut nodes)?;
         words = words.max(before + if pass.combine == Combine::Each { walked } else { reader.results(pass, number, walked, &mut nodes)? });
     }
@@ -98,7 +98,7 @@ impl<'a> Reader<'a> {
         let (nest, mut words) = (self.nest, vec![]);
         let mut step = |reader: &mut Self, steps: &Steps, stage: Option<&Stage>, out: &mut Vec<Node>| {
             let alike = nest.alike(pass, steps)?;
-            let loaded = alike.iter().map(|own| own.times * u32::from(own.corners[0].width)).sum::<u32>() / steps.number() as u32;
+            let loaded = alike.iter().map(|own| own.times * nest.item_words(&own.corners[0])).sum::<u32>() / steps.number() as u32;
             for own in &alike {
                 let [first, last] = &own.corners;
                 let one = reader.load(first, &steps.looped, stage)?;
@@ -106,7 +106,7 @@ impl<'a> Reader<'a> {
                 both(one, last, own.times, out);
             }
             let stored = pass.combine == Combine::Each;
-            words.push(loaded + if stored { steps.width.into() } else { 0 });
+            words.push(loaded + if stored { nest.stored_words(steps.width) } else { 0 });
             if stored { reader.store_each(steps, out) } else { Some(()) }
         };
         self.trees(all, None, &mut step, out)?;
@@ -153,7 +153,7 @@ impl<'a> Reader<'a> {
             let corners = if points.times > 1 { &points.corners[..] } else { &points.corners[..1] };
             for (at, times) in corners.iter().zip([points.times - u32::from(points.times > 1), 1]) {
                 let items = nest.epilogue_items(pass, at);
-                loaded_at_end = loaded_at_end.max(items.list.iter().map(|item| u32::from(item.width)).sum());
+                loaded_at_end = loaded_at_end.max(items.list.iter().map(|item| nest.item_words(item)).sum());
                 for item in &items.list {
                     out.push(Node::Access(AccessRef { times, ..self.load(item, &none, None)? }));
                 }
@@ -382,19 +382,19 @@ fn tensors(nest: &Nest, arrays: &[Array]) -> Vec<TensorUse> {
             let place = match layout.image_size() {
                 None => TensorPlace::Buffer {
                     space: Space::Global,
-                    element: tensor.element,
+                    element: tensor.element.stored(),
                     dims: layout.axes().iter().map(|axis| axis.extent).collect(),
                     layout: BufferLayout::default(),
                 },
                 Some((width, height)) => {
-                    TensorPlace::Image { kind: ImageKind::Image2d, format: image_format(tensor.element), width, height }
+                    TensorPlace::Image { kind: ImageKind::Image2d, format: image_format(tensor.element).stored(), width, height }
                 }
             };
             TensorUse { name: tensor.name.clone(), place }
         })
         .chain(arrays.iter().map(|array| {
             let dims = array.dims.iter().map(|&extent| extent.into()).collect();
-            let place = TensorPlace::Buffer { space: Space::Local, element: array.element, dims, layout: BufferLayout::default() };
+            let place = TensorPlace::Buffer { space: Space::Local, element: array.element.stored(), dims, layout: BufferLayout::default() };
             TensorUse { name: array.name.clone(), place }
         }))
         .collect()
@@ -419,7 +419,7 @@ fn ops(nest: &Nest, all: &[Tree<Steps>]) -> OpCounts {
             Some(terms) => {
                 let terms = points / u64::from(nest.choice.written_out) * u64::from(terms);
                 counter.count(pass.body, (1, nest.width()), terms, &mut ops);
-                ops.add(OpClass::Fma, Scalar::F32, nest.width(), terms);
+                ops.add(OpClass::Fma, nest.number, nest.width(), terms);
             }
             None => count_trees(&counter, all, points, &mut ops),
         }
@@ -427,13 +427,13 @@ fn ops(nest: &Nest, all: &[Tree<Steps>]) -> OpCounts {
             let acc = counter.count(pass.body, (1, nest.width()), points, &mut ops);
             counter.count(pass.epilogue, (acc, nest.width()), points, &mut ops);
         } else if pass.combine != Combine::Each {
-            ops.add(OpClass::Float, Scalar::F32, own, points * nest.halves().count() as u64);
-            nest.folds().for_each(|lanes| ops.add(OpClass::Float, Scalar::F32, lanes, points));
+            ops.add(OpClass::Float, nest.number, own, points * nest.halves().count() as u64);
+            nest.folds().for_each(|lanes| ops.add(OpClass::Float, nest.number, lanes, points));
             // Written wherever the accumulator is, or once, where lanes have others to combine it with.
             let mut uses = 0;
             pass.epilogue.each(&mut |own| uses += u64::from(*own == ScalarExpr::Acc));
             let uses = if nest.reduction_lane().is_some() { 1 } else { uses };
-            ops.add(OpClass::Float, Scalar::F32, 1, if nest.has_rest() { points * uses } else { 0 });
+            ops.add(OpClass::Float, nest.number, 1, if nest.has_rest() { points * uses } else { 0 });
             counter.count(pass.epilogue, (own, own), points, &mut ops);
         }
     }
@@ -464,7 +464,7 @@ impl Counter<'_> {
             (Combine::Sum, ScalarExpr::Binary(BinaryOp::Mul, a, b)) => {
                 self.count(a, (1, width), times, ops);
                 self.count(b, (1, width), times, ops);
-                ops.add(OpClass::Fma, Scalar::F32, width, times);
+                ops.add(OpClass::Fma, self.nest.number, width, times);
             }
             (Combine::Each, body) => {
                 self.count(body, (1, width), times, ops);
@@ -472,7 +472,7 @@ impl Counter<'_> {
             }
             (_, body) => {
                 self.count(body, (1, width), times, ops);
-                ops.add(OpClass::Float, Scalar::F32, width, times);
+                ops.add(OpClass::Float, self.nest.number, width, times);
             }
         }
     }
@@ -481,7 +481,7 @@ impl Counter<'_> {
     fn count(&self, scalar: &ScalarExpr, widths: (u8, u8), times: u64, ops: &mut OpCounts) -> u8 {
         let (width, truth) = self.value(scalar, widths, times, ops);
         // 1 or 0 is chosen.
-        ops.add(OpClass::Float, Scalar::F32, width, if truth { times } else { 0 });
+        ops.add(OpClass::Float, self.nest.number, width, if truth { times } else { 0 });
         width
     }
 
@@ -498,7 +498,7 @@ impl Counter<'_> {
             ScalarExpr::Unary(UnaryOp::Not, a) => (self.truth(a, widths, times, ops), true),
             ScalarExpr::Unary(op, a) => {
                 let width = self.count(a, widths, times, ops);
-                ops.add(OpClass::of_unary(*op), Scalar::F32, width, times);
+                ops.add(OpClass::of_unary(*op), self.nest.number, width, times);
                 (width, false)
             }
             // Conversions are counted nowhere.
@@ -510,7 +510,7 @@ impl Counter<'_> {
             ScalarExpr::Binary(op, a, b) => {
                 let width = self.count(a, widths, times, ops).max(self.count(b, widths, times, ops));
                 let special = matches!(op, BinaryOp::Div | BinaryOp::Rem);
-                ops.add(if special { OpClass::Special } else { OpClass::Float }, Scalar::F32, width, times);
+                ops.add(if special { OpClass::Special } else { OpClass::Float }, self.nest.number, width, times);
                 (width, op.is_comparison())
             }
             ScalarExpr::Select(condition, a, b) => {
@@ -518,7 +518,7 @@ impl Counter<'_> {
                 let mut side = |own| if truth { self.truth(own, widths, times, ops) } else { self.count(own, widths, times, ops) };
                 let sides = side(a).max(side(b));
                 let width = self.truth(condition, widths, times, ops).max(sides);
-                ops.add(OpClass::Float, Scalar::F32, width, if truth { 0 } else { times });
+                ops.add(OpClass::Float, self.nest.number, width, if truth { 0 } else { times });
                 (width, truth)
             }
             // There are none in what has outlines.
@@ -529,7 +529,7 @@ impl Counter<'_> {
     /// The same of a truth value, or of whether a number is not 0.
     fn truth(&self, scalar: &ScalarExpr, widths: (u8, u8), times: u64, ops: &mut OpCounts) -> u8 {
         let (width, truth) = self.value(scalar, widths, times, ops);
-        ops.add(OpClass::Float, Scalar::F32, width, if truth { 0 } else { times });
+        ops.add(OpClass::Float, self.nest.number, width, if truth { 0 } else { times });
         width
     }
 }

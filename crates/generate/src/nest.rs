@@ -18,6 +18,7 @@ use crate::nest::local::{LanePart, Staged};
 use crate::schedule::{Choice, axis, deep_axis};
 use smallvec::SmallVec;
 use warpsight_ir::range::Interval;
+use warpsight_ir::{Scalar, Type};
 
 /// Vector lanes that lie apart in memory are collected one by one; inside a reduction wider vectors of them never pay.
 const WIDEST_GATHER: u8 = 4;
@@ -31,6 +32,8 @@ pub struct Nest<'a> {
     pub expr: &'a TensorExpr,
     /// The configuration.
     pub choice: &'a Choice,
+    /// What its numbers are computed in.
+    pub number: Scalar,
     /// The axis that `unroll` is about.
     pub deep: Option<AxisId>,
     /// Per parallel axis.
@@ -169,13 +172,34 @@ impl<'a> Nest<'a> {
     /// Registers of the values of a reduction in scope at once, of which its steps have so many loaded, and its ends so many, with the value
     /// that is stored if it is.
     pub fn words(&self, loaded: u32, loaded_at_end: u32, stored: bool) -> u32 {
-        let (points, width) = (self.points(), u32::from(self.width()));
-        let accumulators = if self.expr.reduce.is_empty() { 0 } else { points * (width + u32::from(self.has_rest())) };
-        let folded = self.folds().map(u32::from).sum::<u32>();
+        let points = self.points();
+        let accumulators =
+            if self.expr.reduce.is_empty() { 0 } else { points * (self.words_of(self.width()) + u32::from(self.has_rest())) };
+        let folded = self.folds().map(|width| self.words_of(width)).sum::<u32>();
         // What lanes have in common is loaded once more.
-        let (before, total) = if self.choice.reduction_lanes > 1 { (folded, u32::from(self.out_width())) } else { (0, folded) };
-        let value = if stored { self.out_width().into() } else { 0 };
+        let (before, total) = if self.choice.reduction_lanes > 1 { (folded, self.words_of(self.out_width())) } else { (0, folded) };
+        let value = if stored { self.stored_words(self.out_width()) } else { 0 };
         accumulators + loaded.max(before).max(loaded_at_end + total + value)
+    }
+
+    /// Registers of so many numbers side by side.
+    pub fn words_of(&self, width: u8) -> u32 {
+        Type::vector(self.number, width).words()
+    }
+
+    /// Registers of so many elements of an input side by side.
+    pub fn loaded_words(&self, tensor: usize, width: u8) -> u32 {
+        Type::vector(self.expr.inputs[tensor].element.widened(), width).words()
+    }
+
+    /// Registers of what is loaded at once.
+    pub fn item_words(&self, item: &Item) -> u32 {
+        self.loaded_words(self.templates[item.template].tensor, item.width)
+    }
+
+    /// Registers of so many elements of the output side by side.
+    pub fn stored_words(&self, width: u8) -> u32 {
+        Type::vector(self.expr.output.element.widened(), width).words()
     }
 
     /// Whether each tensor, the output last, can lie where a choice puts it. That does not depend on where others lie.
@@ -207,7 +231,17 @@ impl<'a> Nest<'a> {
         };
         let splits = expr.axes.iter().enumerate().map(split).collect();
         let deep = deep_axis(expr);
-        let mut nest = Self { expr, choice, deep, splits, layouts: vec![], templates: vec![], staged: vec![], lane_parts: vec![] };
+        let mut nest = Self {
+            expr,
+            choice,
+            number: expr.arithmetic(),
+            deep,
+            splits,
+            layouts: vec![],
+            templates: vec![],
+            staged: vec![],
+            lane_parts: vec![],
+        };
         nest.layouts = nest.lay_out();
         nest
     }

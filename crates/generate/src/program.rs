@@ -9,10 +9,10 @@ use crate::names::Names;
 use crate::nest::loops::{Step, Tree};
 use crate::nest::stage::{Copied, Moves, Put, Stage, Within};
 use crate::nest::{Item, Items, Nest, Offsets, Operand, Part, Places};
-use crate::program::value::{Value, splat};
+use crate::program::value::{Value, literal, splat};
 use warpsight_ir::{
-    Access, Affine, BinaryOp, Border, Bound, Const, Expr, GroupAxis, ImageKind, LaneAxis, Launch, Name, Param, ParamKind, Program, Scalar,
-    Scope, Space, Stmt, StorePolicy, Type, UnaryOp, Unroll,
+    Access, Affine, BinaryOp, Border, Bound, Expr, GroupAxis, ImageKind, LaneAxis, Launch, Name, Param, ParamKind, Program, Scalar, Scope,
+    Space, Stmt, StorePolicy, Type, UnaryOp, Unroll,
 };
 
 /// The Program of a configuration, coordinates not linearised. `None` where they exceed 32 bits, as in no configuration that is legal.
@@ -127,9 +127,9 @@ impl Writer<'_> {
         let mut stmts = vec![];
         let tile = self.nest.tile_points();
         for (number, pass) in self.expr.passes().take(self.expr.before.len()).enumerate() {
-            let ty = Type::vector(Scalar::F32, self.nest.out_width());
+            let ty = Type::vector(self.nest.number, self.nest.out_width());
             let result = |n: usize| self.names.before(number, n);
-            stmts.extend((0..tile.len()).map(|n| Stmt::Var { name: result(n), ty, init: splat(Expr::f32(0.0), ty.width) }));
+            stmts.extend((0..tile.len()).map(|n| Stmt::Var { name: result(n), ty, init: splat(literal(ty.scalar, 0.0), ty.width) }));
             let mut own = self.reduction(pass, &tile)?;
             if let Some(lane) = self.nest.reduction_lane() {
                 self.combine_lanes(pass.combine, lane, tile.len(), &mut own);
@@ -174,12 +174,13 @@ impl Writer<'_> {
 
     /// What this work-item combines.
     fn reduction(&self, pass: Pass, tile: &[Offsets]) -> Option<Vec<Stmt>> {
-        let (mut stmts, start) = (vec![], pass.combine.start() as f32);
-        let ty = Type::vector(Scalar::F32, self.nest.width());
+        let number = self.nest.number;
+        let (mut stmts, start) = (vec![], literal(number, pass.combine.start()));
+        let ty = Type::vector(number, self.nest.width());
         for n in 0..tile.len() {
-            stmts.push(Stmt::Var { name: self.names.acc(n), ty, init: splat(Expr::f32(start), ty.width) });
+            stmts.push(Stmt::Var { name: self.names.acc(n), ty, init: splat(start.clone(), ty.width) });
             if self.nest.has_rest() {
-                stmts.push(Stmt::Var { name: self.names.rest(n), ty: Type::scalar(Scalar::F32), init: Expr::f32(start) });
+                stmts.push(Stmt::Var { name: self.names.rest(n), ty: Type::scalar(number), init: start.clone() });
             }
         }
         stmts.extend(self.trees(&self.nest.body(pass), pass, tile, None)?);
@@ -338,7 +339,7 @@ impl Writer<'_> {
                 let mut value = |s: &ScalarExpr| self.value(s, at, &mut items, None);
                 let updated = match (pass.combine, pass.body) {
                     (Combine::Each, body) => {
-                        let acc = Value::number(value(body).float(width), width);
+                        let acc = self.number(self.lanes_of(value(body), width), width);
                         let value = self.stored_value(self.value(pass.epilogue, at, &mut items, Some(&acc)), width);
                         let mut stored = vec![Stmt::Let { name: self.names.value(), value }];
                         self.store(at, &mut stored);
@@ -346,14 +347,14 @@ impl Writer<'_> {
                         continue;
                     }
                     (_, body) if factor.is_some() => {
-                        let (factor, value) = (Expr::f32(factor.unwrap_or(1.0) as f32), value(body).float(width));
+                        let (factor, value) = (literal(self.nest.number, factor.unwrap_or(1.0)), self.lanes_of(value(body), width));
                         Expr::Fma(Box::new(splat(factor, width)), Box::new(value), Box::new(acc()))
                     }
                     (Combine::Sum, ScalarExpr::Binary(BinaryOp::Mul, a, b)) => {
-                        let (a, b) = (value(a).float(width), value(b).float(width));
+                        let [a, b] = [a, b].map(|own| self.lanes_of(value(own), width));
                         Expr::Fma(Box::new(a), Box::new(b), Box::new(acc()))
                     }
-                    (combine, body) => Expr::binary(combine.operation(), acc(), value(body).float(width)),
+                    (combine, body) => Expr::binary(combine.operation(), acc(), self.lanes_of(value(body), width)),
                 };
                 stmts.push(Stmt::Assign { name, value: updated });
             }
@@ -389,7 +390,7 @@ impl Writer<'_> {
         let acc = if self.expr.reduce.is_empty() {
             let body = self.value(pass.body, at, &mut items, None);
             let width = body.width;
-            Value::number(body.float(width), width)
+            self.number(self.lanes_of(body, width), width)
         } else {
             let expr = match self.nest.reduction_lane() {
                 Some(lane) => {
@@ -398,18 +399,34 @@ impl Writer<'_> {
                 }
                 None => self.folded(pass.combine, n, &mut stmts),
             };
-            Value::number(expr, width)
+            self.number(expr, width)
         };
         let value = self.value(pass.epilogue, at, &mut items, Some(&acc));
         // What an earlier reduction comes to is a number.
         let stored = std::ptr::eq(pass.epilogue, &self.expr.epilogue);
-        (stmts, if stored { self.stored_value(value, width) } else { value.float(width) })
+        (stmts, if stored { self.stored_value(value, width) } else { self.lanes_of(value, width) })
     }
 
     /// A value as elements of the output are.
     fn stored_value(&self, value: Value, width: u8) -> Expr {
-        let kind = if self.expr.output.element == Scalar::I32 { Scalar::I32 } else { Scalar::F32 };
+        let kind = self.expr.output.element.widened();
+        let value = if kind == Scalar::I32 { value } else { value.to(self.nest.number) };
         value.to(kind).widen(width)
+    }
+
+    /// A number that the expression computes.
+    fn number(&self, expr: Expr, width: u8) -> Value {
+        Value { expr, width, kind: self.nest.number }
+    }
+
+    /// What is computed in where an expression says `F32`.
+    fn computed(&self, kind: Scalar) -> Scalar {
+        if kind == Scalar::F32 { self.nest.number } else { kind }
+    }
+
+    /// A value as so many lanes of numbers.
+    fn lanes_of(&self, value: Value, width: u8) -> Expr {
+        value.to(self.nest.number).widen(width)
     }
 
     /// Stores the value at hand.
@@ -490,11 +507,11 @@ impl Writer<'_> {
 
     fn value(&self, scalar: &ScalarExpr, at: At, items: &mut Items, acc: Option<&Value>) -> Value {
         match scalar {
-            ScalarExpr::Const(c) => Value::number(Expr::Const(Const::F32(*c as f32)), 1),
+            ScalarExpr::Const(c) => Value { expr: Expr::f32(*c as f32), width: 1, kind: Scalar::F32 },
             ScalarExpr::Position(form) => self.position(form, at),
-            ScalarExpr::Acc => acc.cloned().unwrap_or_else(|| Value::number(Expr::f32(0.0), 1)),
+            ScalarExpr::Acc => acc.cloned().unwrap_or_else(|| self.number(literal(self.nest.number, 0.0), 1)),
             ScalarExpr::Before(number) => {
-                Value::number(Expr::Var(self.names.before(*number, self.nest.point(at.tile))), self.nest.out_width())
+                self.number(Expr::Var(self.names.before(*number, self.nest.point(at.tile))), self.nest.out_width())
             }
             ScalarExpr::Load { tensor, index, .. } => {
                 let template = self.nest.template(*tensor, index);
@@ -506,7 +523,7 @@ impl Writer<'_> {
                         Expr::Slice { vector: Box::new(whole), start: p.start, width: p.width }
                     }
                 };
-                let kind = scalar.kind(&self.expr.inputs);
+                let kind = self.expr.inputs[*tensor].element.widened();
                 match self.nest.operand(template, at.tile, at.point, at.width, items) {
                     Operand::Scalar(p) => Value { expr: part(&p, &items.list), width: 1, kind },
                     Operand::Lanes(parts) => Value::joined(parts.iter().map(|p| part(p, &items.list)).collect(), at.width, kind),
@@ -522,12 +539,12 @@ impl Writer<'_> {
                 let kind = match op {
                     UnaryOp::Not => Scalar::Bool,
                     UnaryOp::Neg | UnaryOp::Abs if a.kind == Scalar::I32 => Scalar::I32,
-                    _ => Scalar::F32,
+                    _ => self.nest.number,
                 };
                 let a = a.to(kind);
                 Value { expr: Expr::unary(*op, a.expr), ..a }
             }
-            ScalarExpr::Round(to @ (Scalar::I32 | Scalar::F32), a) => self.value(a, at, items, acc).to(*to),
+            ScalarExpr::Round(to @ (Scalar::I32 | Scalar::F32), a) => self.value(a, at, items, acc).to(self.computed(*to)),
             ScalarExpr::Round(to, a) => {
                 let a = self.value(a, at, items, acc).to(Scalar::F32);
                 Value { expr: Expr::Cast(*to, Box::new(a.expr)), ..a }
@@ -536,7 +553,7 @@ impl Writer<'_> {
                 let [left, right] = [a, b].map(|own| self.value(own, at, items, acc));
                 let operands = match op {
                     BinaryOp::And | BinaryOp::Or => Scalar::Bool,
-                    _ => ScalarExpr::joined((a, left.kind), (b, right.kind)),
+                    _ => self.computed(ScalarExpr::joined((a, left.kind), (b, right.kind))),
                 };
                 let [a, b] = [left, right].map(|own| own.to(operands));
                 let width = a.width.max(b.width);
@@ -548,7 +565,7 @@ impl Writer<'_> {
                 let [left, right] = [a, b].map(|own| self.value(own, at, items, acc));
                 let kind = match (left.kind, right.kind) {
                     (Scalar::Bool, Scalar::Bool) => Scalar::Bool,
-                    _ => ScalarExpr::joined((a, left.kind), (b, right.kind)),
+                    _ => self.computed(ScalarExpr::joined((a, left.kind), (b, right.kind))),
                 };
                 let [a, b] = [left, right].map(|own| own.to(kind));
                 let width = condition.width.max(a.width).max(b.width);

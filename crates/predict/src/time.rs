@@ -346,7 +346,9 @@ impl Machine<'_> {
         let vector = f64::from(self.on.execution.vector_width.get().copied().unwrap_or(1));
         let counted = |class| if class == OpClass::Mma { 0.0 } else { 1.0 };
         let ops = demand.kernel.ops.0.iter();
-        let arithmetic: f64 = ops.map(|(&(class, _, width), &n)| counted(class) * n as f64 * (f64::from(width) / vector).ceil()).sum();
+        let size = |class, scalar| counted(class) * if scalar == Scalar::F16 && class != OpClass::Special { self.half() } else { 1.0 };
+        let arithmetic: f64 =
+            ops.map(|(&(class, scalar, width), &n)| size(class, scalar) * n as f64 * (f64::from(width) / vector).ceil()).sum();
         // Wide accesses are several instructions, which share an address.
         let pieces = demand.asked / (INSTRUCTION_BYTES * vector * f64::from(demand.warp.max(1)));
         // What a thread has no registers for is written and read back.
@@ -355,6 +357,12 @@ impl Machine<'_> {
             + (demand.instructions * (1.0 + ADDRESS_INSTRUCTIONS)).max(pieces)
             + demand.replays
             + demand.conditions * CONDITION_INSTRUCTIONS
+    }
+
+    /// How much of an instruction's slot one in half precision takes: such instructions are of two lanes, or end the sooner.
+    fn half(&self) -> f64 {
+        let e = &self.on.execution;
+        e.fma_per_clock.get().zip(e.fma16_per_clock.get()).map_or(1.0, |(whole, half)| (whole / half).min(1.0))
     }
 
     fn issue(&self, demand: &Counts) -> Result<Seconds, Unknown> {

@@ -291,8 +291,11 @@ fn within(what: impl FnOnce() -> String, needed: u64, available: u64) -> Result<
     if needed <= available { Ok(()) } else { Err(DeviceError::Limit { what: what(), needed, available }) }
 }
 
-/// Whether a Program's group and local memory fit.
+/// Whether the device computes what a Program does, and its group and local memory fit.
 fn group_fits(program: &Program, limits: &DeviceLimits) -> Result<(), DeviceError> {
+    if program.computes_halves() && !limits.f16 {
+        return Err(DeviceError::NoHalves { kernel: program.name.to_string() });
+    }
     block_fits(&program.name, warpsight_emit::Grid::of(&program.launch).local, limits)?;
     if let Some(most) = limits.local_bytes {
         within(|| format!("local memory of kernel `{}`, in bytes,", program.name), local_bytes(program), most)?;
@@ -429,7 +432,7 @@ fn check_argument(param: &Param, memory: MemoryKind, sizes: &BTreeMap<Name, i64>
             let needed = (extent(width, sizes)?, extent(height, sizes)?);
             if *kind != available {
                 Err(Reason::Kind { needed: *kind, available })
-            } else if *format != has {
+            } else if format.stored() != has.stored() {
                 Err(Reason::Format { needed: *format, available: has })
             } else if needed != (w.into(), h.into()) {
                 // Larger would do for memory, but not for reads outside: the border must be where the Program has it.

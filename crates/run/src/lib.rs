@@ -194,6 +194,12 @@ pub enum DeviceError {
         /// How much there is.
         available: u64,
     },
+    /// A kernel computes in half precision and the device does not.
+    #[error("kernel `{kernel}` computes in half precision (f16), which this device does not have")]
+    NoHalves {
+        /// The kernel's name.
+        kernel: String,
+    },
     /// A job, a session's request or a draw contradicts itself or its Programs.
     #[error("the job cannot run: {0}")]
     BadJob(Box<JobError>),

@@ -83,7 +83,7 @@ impl Sim {
                 memory: Some(limits.memory),
                 compute_units: Some(silicon.core.count),
                 f64: true,
-                f16: true,
+                f16: silicon.core.half.is_some(),
             },
             is_cpu: false,
             // In kHz, as drivers say it.

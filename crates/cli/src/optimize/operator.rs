@@ -55,7 +55,7 @@ pub fn help() -> String {
     let forms: Vec<String> = forms().map(|form| format!("  {form}")).collect();
     format!(
         "One operator instead, for instance \"matmul m=64 n=64 k=64\". Operators and their keys (those in brackets may be left out; \
-         dtype is f32 or f16s: half storage, float arithmetic; weights is constant, packed in advance, or none: inputs like others):\n{}",
+         dtype is f32, f16s (half storage, float arithmetic) or f16 (half storage and arithmetic); weights is constant, packed in advance, or none: inputs like others):\n{}",
         forms.join("\n")
     )
 }

@@ -321,7 +321,11 @@ fn product(rng: &mut Rng, element: Scalar, batch: bool) -> Result<Operator, Oper
 }
 
 fn fully_connected(rng: &mut Rng, element: Scalar) -> Result<Operator, OperatorError> {
-    let dtype = if element == Scalar::F16 { "f16s" } else { "f32" };
+    let dtype = match element {
+        Scalar::F16 => "f16s",
+        Scalar::Half => "f16",
+        _ => "f32",
+    };
     parse_operator(&format!("fc n={} k={} m={} dtype={dtype}", rng.i64(1..4), extent(rng) * rng.i64(1..4), extent(rng)))
 }
 

@@ -2,7 +2,6 @@
 
 use crate::candidates::alone;
 use crate::expr::{AxisId, Combine, Index, Reduction, ScalarExpr, TensorExpr};
-use warpsight_ir::Scalar;
 
 /// A step that has its place in the whole, and its axes as forms of the first one's.
 struct Made<'a> {
@@ -22,7 +21,7 @@ pub fn one_walk(steps: &[TensorExpr]) -> Option<TensorExpr> {
         }
         let last = number == later.len();
         // What is made of elements in between is of each element; what is stored as less is rounded.
-        if !last && (step.reduce.is_empty() || step.output.element != Scalar::F32) {
+        if !last && (step.reduce.is_empty() || step.output.element != step.arithmetic()) {
             return None;
         }
         let forms = if number == 0 {

@@ -79,17 +79,17 @@ impl Transforms {
 }
 
 /// What a result is off by, relative and expected, since transformed tiles are rounded: those of the input and of the taps as they are
-/// stored, the products to `f32`.
-pub fn error(transforms: &Transforms, input: Scalar, taps: Scalar) -> f64 {
+/// stored, the products to what is computed in.
+pub fn error(transforms: &Transforms, [input, taps, products]: [Scalar; 3]) -> f64 {
     let square = |element: Scalar| rounding(element).powi(2);
     let dimensions = 2;
-    (transforms.growth().powi(dimensions) * (square(input) + square(taps) + square(Scalar::F32))).sqrt()
+    (transforms.growth().powi(dimensions) * (square(input) + square(taps) + square(products))).sqrt()
 }
 
 /// What a number is off by when it is stored, relative: half a unit in the last place at most, evenly spread.
 fn rounding(element: Scalar) -> f64 {
     let digits = match element {
-        Scalar::F16 => 11,
+        Scalar::F16 | Scalar::Half => 11,
         Scalar::Bf16 => 8,
         Scalar::F64 => 53,
         _ => 24,
@@ -126,7 +126,8 @@ pub fn winograd(step: &TensorExpr, transforms: &Transforms) -> Option<Vec<Tensor
 
 /// What the sequence is off by; 0 where a step stays.
 pub fn step_error(step: &TensorExpr, transforms: &Transforms) -> f64 {
-    Picture::of(step).map_or(0.0, |own| error(transforms, step.inputs[own.input].element, step.inputs[own.weight].element))
+    Picture::of(step)
+        .map_or(0.0, |own| error(transforms, [step.inputs[own.input].element, step.inputs[own.weight].element, step.arithmetic()]))
 }
 
 impl<'a> Picture<'a> {
@@ -195,7 +196,7 @@ impl<'a> Picture<'a> {
         let taps = tensor(&own(&w.name)?, &taps, w.element, Role::Output);
         let input = tensor(&own(&x.name)?, &input, x.element, Role::Output);
         // Wider than what they are made of: sums of both signs are large before they are added up.
-        let product = tensor(&own(&step.output.name)?, &product, Scalar::F32, Role::Output);
+        let product = tensor(&own(&step.output.name)?, &product, step.arithmetic(), Role::Output);
         let name = |tensor: &Tensor| format!("{}_{}", step.name, tensor.name);
         let position = |u: &Index, v: &Index| u.times(tile)?.plus(v, 1);
         let flat = |n: &Index, y: &Index, x: &Index| n.times(rows[0] * rows[1])?.plus(y, rows[1])?.plus(x, 1);

@@ -3,7 +3,7 @@
 use crate::names::Names;
 use crate::nest::Nest;
 use crate::nest::local::Staged;
-use warpsight_ir::{Array, Scalar, Space};
+use warpsight_ir::{Array, Space};
 
 impl Nest<'_> {
     /// The digit of lanes that share reductions, a position in [`Nest::lane_parts`].
@@ -28,7 +28,7 @@ impl Nest<'_> {
         let partial = self.reduction_lane().map(|_| {
             let lanes = self.lane_parts.iter().rev().map(|part| part.size);
             let dims = std::iter::once(self.points()).chain(lanes).chain([self.out_width().into()]).collect();
-            array(names.partial(), Scalar::F32, dims)
+            array(names.partial(), self.number, dims)
         });
         self.staged.iter().map(copy).chain(partial).collect()
     }

@@ -187,7 +187,7 @@ impl Nest<'_> {
             }
             reps *= rounds(loads, factor);
         }
-        let words = (reps * width) as u32;
+        let words = reps as u32 * self.loaded_words(self.templates[template].tensor, width as u8);
         (reps <= MOST_COPIES).then_some(Staged { template, local, width, words, shares, spare: free })
     }
 

@@ -64,8 +64,8 @@ fn keys((_, needed, optional): &Form) -> String {
     needed.iter().map(|k| format!("{k}=")).chain(optional).chain(["[dtype=]", "[weights=]"].map(String::from)).collect::<Vec<_>>().join(" ")
 }
 
-/// Reads one operator with its sizes, as [`forms`] lists them; `fc` has a weight of m×k, `dtype` is `f32` or `f16s` (half storage, float
-/// arithmetic), `weights` is `constant` (what kernels may pack in advance) or `none` (all operands are inputs, row by row).
+/// Reads one operator with its sizes, as [`forms`] lists them; `fc` has a weight of m×k, `dtype` is `f32`, `f16s` (half storage, float
+/// arithmetic) or `f16` (half storage and arithmetic), `weights` is `constant` (what kernels may pack in advance) or `none` (all operands are inputs, row by row).
 ///
 /// `padw` pads columns where `pad` is that of rows alone. What has `n` and `c` alone is of n rows of c elements. The second operand of `add` and `mul` has so many `rows` (n, or 1, which are those of a
 /// bias). `expand` repeats one row n times; `split` is one of its parts; `gather` finds n of `rows` rows where n integers say, and `scatter_add` adds n
@@ -251,7 +251,7 @@ impl<'a> Keys<'a> {
                 let read = match value {
                     "f32" => Scalar::F32,
                     "f16s" => Scalar::F16,
-                    "f16" => return Err(OperatorError::Unsupported { operator: owned(operator), what: "dtype=f16".into() }),
+                    "f16" => Scalar::Half,
                     _ => return Err(bad("one of f32, f16s, f16")),
                 };
                 if element.replace(read).is_some() {

@@ -325,6 +325,7 @@ pub fn resize(shape: &[i64], taps: &[Option<Taps>], element: Scalar) -> Result<s
     let (mut index, mut found, mut weights, mut constants) = (at.clone(), vec![], vec![], vec![]);
     for (d, taps) in taps.iter().enumerate() {
         let Some(taps) = taps else { continue };
+        let weights_in = element.widened();
         let mut table = |name: &str, element: Scalar, values: Vec<f64>| {
             let own = tensor(&format!("{name}_{}", names[d]), &[output[d], counts[d]], element, Role::Weight);
             let load = builder.load(&own, vec![at[d].clone(), tap[d].clone()]);
@@ -334,7 +335,7 @@ pub fn resize(shape: &[i64], taps: &[Option<Taps>], element: Scalar) -> Result<s
         index[d] = Index::constant(0);
         found.push((d, table("place", Scalar::I32, taps.places.iter().flatten().map(|&p| p as f64).collect())));
         if counts[d] > 1 {
-            weights.push(table("weight", Scalar::F32, taps.weights.concat()));
+            weights.push(table("weight", weights_in, taps.weights.concat()));
         }
     }
     let value = builder.gather(&tensor("input", shape, element, Role::Activation), index, found);

@@ -10,8 +10,8 @@ pub fn softmax(shape: &[i64], axis: usize, element: Scalar) -> Result<Operator, 
     check(kind, shape, axis..axis + 1)?;
     let input = tensor("input", shape, element, Role::Activation);
     let row = reduced(shape, axis..axis + 1);
-    let maximum = tensor("maximum", &row, Scalar::F32, Role::Activation);
-    let total = tensor("total", &row, Scalar::F32, Role::Activation);
+    let maximum = tensor("maximum", &row, element.widened(), Role::Activation);
+    let total = tensor("total", &row, element.widened(), Role::Activation);
     let shifted = |x, max| ScalarExpr::unary(UnaryOp::Exp, sub(x, max));
 
     let first =
@@ -44,8 +44,8 @@ pub fn layernorm(shape: &[i64], axis: usize, epsilon: f64, scale: bool, bias: bo
     let input = tensor("input", shape, element, Role::Activation);
     let row = reduced(shape, range.clone());
     let count = shape[axis..].iter().product::<i64>() as f64;
-    let mean = tensor(STATISTICS[0], &row, Scalar::F32, Role::Activation);
-    let deviation = tensor(STATISTICS[1], &row, Scalar::F32, Role::Activation);
+    let mean = tensor(STATISTICS[0], &row, element.widened(), Role::Activation);
+    let deviation = tensor(STATISTICS[1], &row, element.widened(), Role::Activation);
     let weight = |name| tensor(name, &shape[axis..], element, Role::Weight);
 
     let first = over(

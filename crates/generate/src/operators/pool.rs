@@ -108,7 +108,7 @@ pub fn pool(pool: &Pool) -> Result<WithConstants, OperatorError> {
             if w.pad_before > 0 || reach > w.input + w.pad_before {
                 let outside = |i: i64| i < w.pad_before || i >= w.input + w.pad_before;
                 let values: Vec<f64> = (0..reach).map(|i| if outside(i) { f64::NEG_INFINITY } else { 0.0 }).collect();
-                let penalty = tensor(&name("penalty"), &[reach], Scalar::F32, Role::Weight);
+                let penalty = tensor(&name("penalty"), &[reach], pool.element.widened(), Role::Weight);
                 body = add(body, builder.load(&penalty, vec![near(kind, read[d + 2].clone().offset(w.pad_before))?]));
                 constants.push(Constant { name: penalty.name, values });
             }
@@ -119,7 +119,7 @@ pub fn pool(pool: &Pool) -> Result<WithConstants, OperatorError> {
             // A window wholly in the padding has the mean 0.
             divisor *= counts[0].max(1) as f64;
         } else {
-            let inverse = tensor(&name("inverse_count"), &[extents[d]], Scalar::F32, Role::Weight);
+            let inverse = tensor(&name("inverse_count"), &[extents[d]], pool.element.widened(), Role::Weight);
             epilogue = mul(epilogue, builder.load(&inverse, vec![at[d + 2].clone()]));
             constants.push(Constant { name: inverse.name, values: counts.iter().map(|&c| 1.0 / c.max(1) as f64).collect() });
         }

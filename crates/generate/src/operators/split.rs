@@ -12,10 +12,16 @@ use warpsight_ir::{Name, Scalar};
 /// The longest reduction of one work-item: its sum is off by about 2.6e-6, a quarter of what verification allows in `f32`, so that a kernel
 /// that is right fails one time in ten thousand at most.
 pub const LONGEST: i64 = 1 << 15;
-/// The longest reduction where one is split: room for the rounding of the second step.
-const BLOCK: i64 = 1 << 14;
+/// The same in half precision, where a number is lost in a sum of 4096 times it: the sum is off by about √n · 1.2e-4, a third of what
+/// verification allows.
+const LONGEST_OF_HALVES: i64 = 1 << 10;
 /// Partial results that a device should have to work on side by side, while none becomes shorter than there are of them.
 const PARALLEL: i64 = 1 << 12;
+
+/// The longest reduction of one work-item that computes in this type.
+fn longest(number: Scalar) -> i64 {
+    if number == Scalar::Half { LONGEST_OF_HALVES } else { LONGEST }
+}
 
 /// Replaces every step whose reduction is too long by steps that are not.
 pub(super) fn split(steps: Vec<TensorExpr>) -> Vec<TensorExpr> {
@@ -58,8 +64,10 @@ impl<'a> Cut<'a> {
     fn of(expr: &'a TensorExpr) -> Option<Self> {
         let total = terms(expr);
         let outputs = expr.axes.iter().map(|a| a.extent).product::<i64>();
-        let wanted = (total / BLOCK).max(total.isqrt().min(PARALLEL / outputs));
-        (total > LONGEST).then(|| Self::into_parts(expr, wanted)).flatten()
+        // Room for the rounding of the second step.
+        let block = longest(expr.arithmetic()) / 2;
+        let wanted = (total / block).max(total.isqrt().min(PARALLEL / outputs));
+        (total > longest(expr.arithmetic())).then(|| Self::into_parts(expr, wanted)).flatten()
     }
 
     /// The longest axis in about so many parts.
@@ -106,7 +114,7 @@ impl<'a> Cut<'a> {
         let forms: Vec<Index> = outer.iter().cloned().chain(own).collect();
         let body = read(&mut builder, &expr.inputs, &expr.body, &forms)?;
         let shape = parallel.iter().map(|a| a.1).collect();
-        let output = Tensor { name: named(&expr.output.name), shape, element: Scalar::F32, role: Role::Output };
+        let output = Tensor { name: named(&expr.output.name), shape, element: expr.arithmetic(), role: Role::Output };
         Some(builder.finish(expr.combine, body, ScalarExpr::Acc, output, store))
     }
 

@@ -531,7 +531,6 @@ fn messages_of_the_grammar() {
     assert_eq!(message("softmax n=a c=3"), "`softmax`: `n=a` is not a whole number");
     assert_eq!(message("softmax n=3000000000 c=3"), "`softmax`: `n=3000000000` is not below 2147483648");
     assert_eq!(message("softmax n=1 c=3 dtype=f64"), "`softmax`: `dtype=f64` is not one of f32, f16s, f16");
-    assert_eq!(message("softmax n=1 c=3 dtype=f16"), "`softmax`: dtype=f16 is not supported");
     let sized = |rest: &str| message(&format!("conv2d n=1 c=4 h=4 w=4 k=6 r=3 s=3 {rest}"));
     assert_eq!(sized("winograd=1"), "`conv2d`: winograd=1 (--sequences winograd2 takes it) is not supported");
     assert_eq!(sized("winograd=2"), "`conv2d`: `winograd=2` is not 0 or 1");

@@ -22,7 +22,7 @@ impl Writer<'_> {
     /// Elements of a tensor where forms and numbers say: side by side where only the innermost dimension moves with lanes, and is no number.
     pub fn gather(&self, tensor: usize, index: &[Index], found: &[(usize, Value)], at: At) -> Value {
         let vector = self.nest.choice.vector.0;
-        let kind = if self.expr.inputs[tensor].element == Scalar::I32 { Scalar::I32 } else { Scalar::F32 };
+        let kind = self.expr.inputs[tensor].element.widened();
         let innermost = self.nest.layouts[tensor].innermost().map(|own| own.0);
         let moving = |d: usize| index[d].coefficient(vector) != 0 || found.iter().any(|own| own.0 == d && own.1.width > 1);
         let moving: Vec<usize> = (0..index.len()).filter(|&d| at.width > 1 && moving(d)).collect();

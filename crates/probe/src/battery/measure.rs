@@ -54,6 +54,7 @@ fn cause(error: &DeviceError) -> Cause {
         DeviceError::NoDevice { .. }
         | DeviceError::Unsupported { .. }
         | DeviceError::Limit { .. }
+        | DeviceError::NoHalves { .. }
         | DeviceError::BadJob(_)
         | DeviceError::Driver { .. } => Cause::Refused,
     }

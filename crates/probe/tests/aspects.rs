@@ -21,6 +21,7 @@ fn adreno_640() {
     near(&found, "cores", 2.0, 0.0);
     near(&found, "fma.latency_s", 4.0 / 585e6, 0.05);
     near(&found, "peak.fp32", 898.6e9, 0.05);
+    near(&found, "peak.fp16", 1797.1e9, 0.05);
     near(&found, "alu.per_core", 384.0, 0.05);
     near(&found, "registers.per_thread_max", 185.0, 4.0 / 185.0);
     near(&found, "registers.per_core", 73728.0, 0.05);
@@ -47,6 +48,7 @@ fn mali_g76() {
     assert_eq!(warps(&found), [8.0]);
     near(&found, "cores", 5.0, 0.0);
     near(&found, "peak.fp32", 192e9, 0.05);
+    near(&found, "peak.fp16", 384e9, 0.05);
     near(&found, "warp.by_order", 8.0, 0.0);
     near(&found, "registers.per_thread_max", 64.0, 1.0 / 64.0);
     near(&found, "registers.per_core", 24576.0, 0.05);

@@ -20,6 +20,8 @@ const SHAPES: [(u32, u32); 4] = [(8, 4), (32, 4), (8, 16), (1, 4)];
 const BUSY: u32 = 32;
 /// Numbers of a vector.
 const WIDTHS: [u32; 5] = [1, 2, 4, 8, 16];
+/// The same of halves: units that compute pairs have them in the first that is wider than 1.
+const WIDTHS_OF_HALVES: [u32; 3] = [1, 2, 4];
 /// A width is as good as the best but for this part.
 const AS_GOOD: f64 = 0.05;
 /// Cycles of a dependent multiply-add, where nobody says a clock rate.
@@ -29,12 +31,12 @@ pub(super) fn aspect() -> Aspect {
     Aspect {
         phase: Phase {
             name: NAME,
-            purpose: "latency of a dependent multiply-add, number of cores, peak rate of f32 by the width of vectors, ALUs of a core",
+            purpose: "latency of a dependent multiply-add, number of cores, peak rates of f32 by the width of vectors and of f16, ALUs of a core",
             needs: Needs::Programs,
             share: 1.0,
             plan: |context: &Context| {
-                let full = full(context.device);
-                plan(NAME, move |asked| measured(asked, full))
+                let (full, halves) = (full(context.device), context.device.limits.f16);
+                plan(NAME, move |asked| measured(asked, full, halves))
             },
         },
         analyse,
@@ -53,9 +55,11 @@ struct Measured {
     one: Option<Spread>,
     /// Operations a second of all cores by the numbers of a vector.
     by_width: Series<u32>,
+    /// Operations a second of all cores in half precision; `None` where the device has none.
+    halves: Option<Spread>,
 }
 
-fn measured(asked: &Asked, full: u32) -> Answer<Measured> {
+fn measured(asked: &Asked, full: u32, halves: bool) -> Answer<Measured> {
     let one = |steps| Chains { groups: 1, lanes: 1, chains: 1, steps, waits: false }.kernel();
     // A trip of more steps takes longer by these steps alone.
     let latency = asked.trip(&one(96))?.less(asked.trip(&one(32))?).times(1.0 / 64.0);
@@ -71,16 +75,19 @@ fn measured(asked: &Asked, full: u32) -> Answer<Measured> {
     }
     let alone = Chains { groups: 1, lanes: 1, chains: BUSY, steps: 1024 / BUSY, waits: false }.kernel();
     let one = if_possible(asked.trip(&alone))?.map(|trip| trip.under(alone.amounts.operations));
-    let by_width = by_width(asked, cores, full)?;
+    let shape = Vectors { groups: cores * EACH, lanes: (full / SHAPES[0].0).max(1), width: 1, halves: false };
+    let by_width = rates(asked, shape, &WIDTHS)?;
+    let of_halves = if halves { rates(asked, Vectors { halves, ..shape }, &WIDTHS_OF_HALVES)? } else { vec![] };
+    let halves = of_halves.into_iter().map(|own| own.1).reduce(|a, b| if a.value >= b.value { a } else { b });
     // Something ran, or the algorithm would not have come here.
-    Ok(Measured { latency, cores, by_groups, peak: peak.unwrap_or(Spread::exact(f64::NAN)), one, by_width })
+    Ok(Measured { latency, cores, by_groups, peak: peak.unwrap_or(Spread::exact(f64::NAN)), one, by_width, halves })
 }
 
 /// Operations a second of all cores by the numbers of a vector.
-fn by_width(asked: &Asked, cores: u32, full: u32) -> Answer<Series<u32>> {
+fn rates(asked: &Asked, shape: Vectors, widths: &[u32]) -> Answer<Series<u32>> {
     let mut rates = vec![];
-    for width in WIDTHS {
-        let kernel = Vectors { groups: cores * EACH, lanes: (full / SHAPES[0].0).max(1), width }.kernel();
+    for &width in widths {
+        let kernel = Vectors { width, ..shape }.kernel();
         if let Some(trip) = if_possible(asked.even_trip(&kernel))? {
             rates.push((width, trip.under(kernel.amounts.operations)));
         }
@@ -100,19 +107,27 @@ fn analyse(seen: &Seen) -> Findings {
         found
             .number("clock.hz", Fact::known(clock, Source::Vendor, "what the driver says of its highest rate; nothing was measured of it"));
     }
-    found.number("peak.fp16", Fact::unknown("no phase times arithmetic in half precision"));
-    let measured = match told(measured(&Asked::new(NAME, seen.records), full(seen.device))) {
+    let measured = match told(measured(&Asked::new(NAME, seen.records), full(seen.device), seen.device.limits.f16)) {
         Ok(measured) => measured,
         Err(why) => {
             unknown(
                 &mut found,
-                &["fma.latency_s", "cores", "peak.fp32", "alu.in_flight", "alu.per_core", "warp.at_once", "alu.vector_components"],
+                &[
+                    "fma.latency_s",
+                    "cores",
+                    "peak.fp32",
+                    "peak.fp16",
+                    "alu.in_flight",
+                    "alu.per_core",
+                    "warp.at_once",
+                    "alu.vector_components",
+                ],
                 &why,
             );
             return found;
         }
     };
-    let Measured { latency, cores, by_groups, peak, one, by_width } = measured;
+    let Measured { latency, cores, by_groups, peak, one, by_width, halves } = measured;
     let number = f64::from(cores);
     found.number("fma.latency_s", latency.fact("trips of 96 and of 32 dependent multiply-adds by one work-item"));
     found.number(
@@ -120,6 +135,10 @@ fn analyse(seen: &Seen) -> Findings {
         Spread::exact(number).fact("groups up to so many, each of which uses a core's local memory up, take as long as one"),
     );
     found.number("peak.fp32", peak.fact("independent multiply-adds of full cores, 2 operations each"));
+    let none =
+        if seen.device.limits.f16 { Fact::unknown("no kernel ran") } else { Fact::absent("the device does not compute in half precision") };
+    let told = "independent multiply-adds of full cores in half precision, 2 operations each, of the width that is the fastest";
+    found.number("peak.fp16", halves.map_or(none, |rate| rate.fact(told)));
     // Multiply-adds that a core begins while one lasts.
     let in_flight = peak.product(latency).times(0.5 / number);
     found.number("alu.in_flight", in_flight.fact("multiply-adds that a core begins within the latency of one"));

@@ -10,24 +10,30 @@ const ALIVE: u32 = 16;
 /// Steps of each in a trip.
 const STEPS: u32 = 16;
 
-/// Every work-item computes `x ← x · 1 + 1` on vectors of `width` numbers, from numbers that are not known before.
+/// Every work-item computes `x ← x · 1 + 1` on vectors of `width` numbers, from numbers that are not known before. Halves, which have no room for
+/// counts, stay as they are: `x ← x · 1 + 0`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Vectors {
     pub(crate) groups: u32,
     pub(crate) lanes: u32,
     /// Numbers of a vector, a divisor of 16.
     pub(crate) width: u32,
+    /// Whether they are halves.
+    pub(crate) halves: bool,
 }
 
 impl Vectors {
     pub(crate) fn kernel(self) -> Kernel {
-        let Self { groups, lanes, width } = self;
+        let Self { groups, lanes, width, halves } = self;
         let vectors = ALIVE / width;
-        let (ty, splat) = if width == 1 { ("f32".into(), String::new()) } else { (format!("f32x{width}"), format!("splat{width}")) };
-        let take = |of: &str, at: u32| if width == 1 { of.to_owned() } else { format!("lane({of}, {at})") };
+        let (number, name, start) = if halves { ("half", "halves", "half(l & 7)") } else { ("f32", "vectors", "f32(l)") };
+        let (ty, splat) = if width == 1 { (number.into(), String::new()) } else { (format!("{number}x{width}"), format!("splat{width}")) };
+        let known = |of: &str| if halves { format!("{splat}(half({of}))") } else { format!("{splat}({of})") };
+        let lane = |of: &str, at: u32| if width == 1 { of.to_owned() } else { format!("lane({of}, {at})") };
+        let take = |of: &str, at: u32| if halves { format!("f32({})", lane(of, at)) } else { lane(of, at) };
         let last = vectors - 1;
         let text = format!(
-            "program vectors_{width} {{
+            "program {name}_{width} {{
                size trips in 0..=8388608
                size groups in 1..=8388608
                read buffer k: f32[2]
@@ -35,8 +41,8 @@ impl Vectors {
                groups g = groups
                lanes l = {lanes}
                {{
-                 let a = {splat}(k[0])
-                 let b = {splat}(k[1])
+                 let a = {}
+                 let b = {}
                  {}
                  for i in 0..trips unroll none {{
                    {}
@@ -45,7 +51,9 @@ impl Vectors {
                  end[g, l] = {} + {}
                }}
              }}",
-            lines(vectors, |j| format!("var x{j}: {ty} = {splat}(f32(l))")),
+            known("k[0]"),
+            known("k[1]"),
+            lines(vectors, |j| format!("var x{j}: {ty} = {splat}({start})")),
             lines(vectors, |j| format!("x{j} = fma(x{j}, a, b)")).repeat(STEPS as usize),
             (0..vectors).map(|j| format!("x{j}")).collect::<Vec<_>>().join(" + "),
             take("s", 0),
@@ -53,16 +61,17 @@ impl Vectors {
         );
         let threads = u64::from(groups) * u64::from(lanes);
         Kernel {
-            name: format!("vectors of {width} {groups} x {lanes}"),
+            name: format!("{name} of {width} {groups} x {lanes}"),
             text,
             sizes: vec![groups.into()],
-            memory: vec![constants(&[1.0, 1.0]), output(4 * threads)],
+            memory: vec![constants(&[1.0, if halves { 0.0 } else { 1.0 }]), output(4 * threads)],
             shape: [groups, lanes],
             // Sums of all vectors are counted, too.
             most: COUNTS / u64::from(STEPS * (ALIVE + 1)),
             amounts: Amounts { operations: 2.0 * threads as f64 * f64::from(ALIVE * STEPS), ..Amounts::default() },
             judge: Arc::new(move |trips, found| {
-                let end = |lane: u32| f64::from(vectors + 1) * (f64::from(lane) + (trips * u64::from(STEPS)) as f64);
+                let one = |lane: u32| if halves { f64::from(lane & 7) } else { f64::from(lane) + (trips * u64::from(STEPS)) as f64 };
+                let end = |lane: u32| f64::from(vectors + 1) * one(lane);
                 expect(found, [end(0), end(lanes - 1)])
             }),
         }

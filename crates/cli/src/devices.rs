@@ -1,6 +1,7 @@
 //! `warpsight devices`: what is found, with limits, and why a platform was skipped; or one profile, printed; or one simulated GPU, judged.
 
 mod printed;
+mod roofline;
 mod silicon;
 
 use crate::failure::Failure;
@@ -26,6 +27,8 @@ pub struct Args {
     check: Option<PathBuf>,
     #[command(flatten)]
     of: printed::Of,
+    #[command(flatten)]
+    drawing: roofline::Drawing,
 }
 
 const EXAMPLES: &str = "Examples:
@@ -39,6 +42,8 @@ const EXAMPLES: &str = "Examples:
     warpsight devices --from examples/profiles/a40-capped.toml
   The same of what MT4G found, from standard input; what it leaves unknown from a GPU of the kind:
     warpsight devices --mt4g - --inherits v100
+  Its roofline, with an operator under it:
+    warpsight devices --profile adreno640 --roofline adreno640.svg --op \"matmul m=64 n=64 k=64\"
   Whether a simulated GPU of your own contradicts itself:
     warpsight devices --check sim/devices/adreno640.toml";
 
@@ -47,8 +52,8 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
     if let Some(file) = &args.check {
         return silicon::check(file, json);
     }
-    if args.of.print(json)? {
-        return Ok(());
+    if let Some(profile) = args.of.profile()? {
+        return if args.drawing.is_wanted() { args.drawing.draw(&profile, json) } else { printed::print(&profile, json) };
     }
     let options = warpsight_run::Options { in_process: args.in_process, ..warpsight_run::Options::default() };
     let mut listing = warpsight_run::devices(&options);

@@ -4,6 +4,7 @@ mod guided;
 mod kernel_tuner;
 mod network;
 pub mod operator;
+mod pruning;
 mod searched;
 mod sequences;
 mod trace;
@@ -58,6 +59,13 @@ pub struct Args {
     /// Configurations that a search times: some 6,000 to 12,000 by chance, the same ones each time, or all.
     #[arg(long, value_enum, ignore_case = true, default_value = "default")]
     pub space: Space,
+    /// Configurations that are left out though the device can run them (with --op; of operators of several kernels where everything is timed).
+    #[arg(long, value_enum, ignore_case = true, default_value = "none", value_name = "RULE", conflicts_with = "model")]
+    pub prune: Prune,
+    /// Count what each reason drops of every legal configuration and what each criterion speaks against, and do nothing else (with --op, of the
+    /// operator as it is). Where nothing is left, the configuration that violates least is named.
+    #[arg(long, conflicts_with_all = ["model", "search", "space", "top", "runs", "out", "accesses", "trace", "dump"])]
+    pub explain_pruning: bool,
     /// Sequences of kernels that operators may be computed by, in place of all; an operator that has none of these stays as it is.
     #[arg(long, value_name = "NAME,…", value_delimiter = ',', ignore_case = true, value_parser = PossibleValuesParser::new(sequences::NAMES))]
     pub sequences: Option<Vec<String>>,
@@ -109,6 +117,8 @@ const EXAMPLES: &str = "Examples:
     warpsight optimize --op \"matmul m=64 n=64 k=64\" --search evolutionary --budget 200
   Everything timed, as Kernel Tuner reads it:
     warpsight optimize --op \"matmul m=64 n=64 k=64\" --search exhaustive --export-kernel-tuner tuner
+  What pruning leaves of its configurations, and why:
+    warpsight optimize --op \"matmul m=64 n=64 k=64\" --prune hardware --explain-pruning
   A convolution without Winograd's transforms:
     warpsight optimize --op \"conv2d n=1 c=64 h=14 w=14 k=64 r=3 s=3 pad=1\" --sequences direct
   What a step of lowering makes of it:
@@ -148,6 +158,18 @@ pub enum Space {
     Default,
     /// Every legal one.
     Full,
+}
+
+/// What is left out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Prune {
+    /// What the device cannot run, or has nothing for.
+    None,
+    /// Also what another one beats: one that costs no more of caches, registers, buffers, local memory, warps and instructions, and clearly
+    /// less of one of these.
+    Hardware,
+    /// Also what violates one of the six criteria of paper 001, word by word: a baseline. It may leave nothing.
+    Paper001,
 }
 
 /// What work-items of a group meet for.

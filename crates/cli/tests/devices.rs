@@ -272,3 +272,28 @@ fn reports_on_simulated_gpus_say_how_much_is_assumed() {
         assert!(told.ends_with(&format!("{device}: {}\n", of(&device))), "{told}");
     }
 }
+
+#[test]
+fn a_roofline_with_operators_under_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("roofline.svg");
+    let ask = |more: &[&str]| {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_warpsight"));
+        command.args(["devices", "--profile", "adreno640", "--roofline"]).arg(&file).args(more).output().expect("starts")
+    };
+    let output =
+        ask(&["--json", "--op", "conv2d n=1 c=512 h=64 w=64 k=256 r=1 s=1 stride=1 pad=0 dtype=f16s", "--op", "fc n=1 k=768 m=3072"]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let value: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(value["peak_flops"].as_f64(), Some(2.0 * 2.0 * 384.0 * 585e6));
+    let own = |n: usize, key: &str| value["operators"][n][key].as_f64().expect("a number");
+    // 4 x 7 results of a work-item in 72 registers, at 194.55 + 96.3 GB/s.
+    let products = 64.0 * 64.0 * 512.0 * 256.0;
+    assert!((own(0, "bound_s") / (products * (1.0 / 4.0 + 1.0 / 7.0) * 2.0 / (194.55e9 + 96.3e9)) - 1.0).abs() < 1e-6, "{value}");
+    assert!(own(1, "flops_per_byte") < 1.0 && value["operators"][1]["limiters"][0] == "dram", "{value}");
+    let svg = std::fs::read_to_string(&file).expect("drawn");
+    assert!(svg.contains("images, L1, 194.6 GB/s") && svg.contains("memory, 30.2 GB/s") && svg.contains("fc n=1 k=768 m=3072"));
+    assert_eq!(svg.matches("<circle").count(), 2);
+    let wrong = ask(&["--op", "matmul m=0"]);
+    assert_eq!(wrong.status.code(), Some(2));
+}

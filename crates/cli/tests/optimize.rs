@@ -444,3 +444,48 @@ fn what_cannot_be_traced_is_said_at_once() {
     assert!(said.contains("cannot be used with"), "{said}");
     refused(&["--op", CONV, "--dump", "program"], &file, 2);
 }
+
+/// A small product, whose spaces are walked in no time.
+const PRODUCT: &str = "matmul m=16 n=16 k=16";
+
+#[test]
+fn pruning_is_explained() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let run = |rule: &str, more: &[&str]| {
+        let args = [&["optimize", "--op", PRODUCT, "--prune", rule, "--explain-pruning"], more].concat();
+        command(&folder.path().join("s"), &args).output().expect("starts")
+    };
+    let step = |rule: &str| json(&run(rule, &["--json"]))["steps"][0].clone();
+    let (none, hardware, paper) = (step("none"), step("hardware"), step("paper001"));
+    for own in [&none, &hardware, &paper] {
+        assert_eq!(own["candidates"], none["candidates"]);
+        assert_eq!(own["candidates"].as_u64().expect("a count"), own["left"].as_u64().expect("a count") + sum(&own["dropped"]));
+    }
+    let left = |own: &Value| own["left"].as_u64().expect("a count");
+    assert!(0 < left(&hardware) && left(&hardware) * 4 < left(&none), "{hardware}");
+    assert!(hardware["nearest"].is_null());
+    assert_eq!(left(&paper), 0, "a texel for each lane of a warp fills the cache");
+    let violated = paper["nearest"]["violated"].as_object().expect("criteria");
+    assert!(!violated.is_empty() && violated.values().all(|over| over.as_f64().is_some_and(|over| over > 1.0)), "{paper}");
+    let text = String::from_utf8(run("paper001", &[]).stdout).expect("text");
+    assert!(text.contains("least violated by") && text.contains("l1_cache"), "{text}");
+}
+
+#[test]
+fn what_is_left_is_chosen_from() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let run = |rule: &str| {
+        let args = ["optimize", "--op", PRODUCT, "--prune", rule, "--json"];
+        command(&folder.path().join("s"), &args).output().expect("starts")
+    };
+    let report = json(&run("hardware"));
+    assert_eq!(report["candidates"].as_u64().expect("a count"), report["ranked"].as_u64().expect("a count") + sum(&report["pruned"]));
+    assert!(report["pruned"]["data_access_width"].as_u64().is_some_and(|count| count > 0), "{}", report["pruned"]);
+    let chosen = &report["chosen"];
+    let [bound, time, part] = ["bound_s", "time_s", "percent_of_bound"].map(|key| chosen[key].as_f64().expect("a number"));
+    assert!(0.0 < bound && bound < time && (part - 100.0 * bound / time).abs() < 1e-9, "{chosen}");
+    let nothing = run("paper001");
+    let said = String::from_utf8_lossy(&nothing.stderr).into_owned();
+    assert_eq!(nothing.status.code(), Some(2), "{said}");
+    assert!(said.contains("least") && said.contains("l1_cache"), "{said}");
+}

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::rc::Rc;
 use warpsight_generate::prune::{Allowance, prune};
 use warpsight_generate::{Layout, ScheduleFamily, Work};
+use warpsight_ir::bound::bound;
 use warpsight_ir::sample::median;
 use warpsight_ir::{
     Checked, Config, Estimate, Family, Feedback, Kernel, KnobValue, Name, Profile, RankFamily, Ranked, Ranking, Seconds, Status, TimeSource,
@@ -343,6 +344,11 @@ pub fn choose_fitting(
 }
 
 impl Tuned {
+    /// What part of the least time that anything could take here it reaches, in percent.
+    pub fn percent_of_bound(&self) -> Option<f64> {
+        self.estimate.percent_of_bound(self.time?.0)
+    }
+
     /// Registers, as models count them, of kernels for which the device has enough, if it counts all as this one.
     fn fewer_registers(&self, judge: &Judge) -> Option<u32> {
         let (most, counted) = (judge.allowance.residency.max_registers?, self.feedback.registers?);
@@ -400,7 +406,7 @@ pub fn attempt(
         Ok((verdict, result)) => Ok(Tuned {
             config: config.clone(),
             knobs,
-            estimate: candidate.estimate.clone(),
+            estimate: Estimate { bound: bound(&family.expr().demand(), judge.profile).map(|own| own.time), ..candidate.estimate.clone() },
             registers: family.outline(config).registers,
             program,
             layouts,

@@ -13,6 +13,7 @@
 //!
 //! Nothing below this layer knows an operator by name.
 
+mod demand;
 mod evaluate;
 
 pub use evaluate::Evaluator;

@@ -1,10 +1,17 @@
-//! Dropping what a device cannot run, each reason counted.
+//! Dropping what a device cannot run, and what uses its hardware worse than others do, each reason counted.
+
+mod criteria;
+mod front;
+mod hardware;
+
+pub use criteria::CRITERIA;
+pub use hardware::Hardware;
 
 use crate::{Meeting, Place, ScheduleFamily};
 use std::collections::BTreeMap;
 use warpsight_ir::occupancy::{CannotRun, Residency, occupancy};
 use warpsight_ir::profile::Fact;
-use warpsight_ir::{Config, Family, Kernel, Profile, TensorPlace};
+use warpsight_ir::{Config, Facts, Family, Kernel, Profile, TensorPlace};
 
 /// What a device allows; `None` where nobody knows.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -89,6 +96,97 @@ impl<C: Iterator<Item = Config>> Iterator for Pruned<'_, C> {
                     return Some((config, outline));
                 }
             }
+        }
+    }
+}
+
+/// By what configurations are left out that a device can run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rule {
+    /// None is.
+    None,
+    /// Those of which another one costs no more by any of the six criteria, and clearly less by one: they are counted under the criterion
+    /// by which they are beaten most.
+    Hardware,
+    /// Those that violate one of the six criteria of paper 001 word by word, counted under the first.
+    Paper001,
+}
+
+/// A space after pruning.
+#[derive(Clone, Debug, Default)]
+pub struct Cut {
+    /// What is left, in the family's order.
+    pub left: Vec<Config>,
+    /// How many were dropped, by reason.
+    pub dropped: BTreeMap<&'static str, usize>,
+    /// How many a criterion speaks against, whether others do or not.
+    pub against: BTreeMap<&'static str, usize>,
+    /// Of those that a rule drops, the one that violates least.
+    pub nearest: Option<Nearest>,
+}
+
+/// The configuration that violates the fewest criteria of those that violate some, and of these by the least.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Nearest {
+    /// The configuration.
+    pub config: Config,
+    /// The criteria, each with what it takes over what there is.
+    pub violated: Vec<(&'static str, f64)>,
+}
+
+impl Nearest {
+    fn key(&self) -> (usize, f64) {
+        (self.violated.len(), self.violated.iter().map(|own| own.1).product())
+    }
+}
+
+/// What is left of configurations on a device by a rule.
+pub fn cut(family: &ScheduleFamily, configs: impl Iterator<Item = Config>, allow: &Allowance, on: &Hardware, rule: Rule) -> Cut {
+    let mut pruned = prune(family, configs, allow);
+    let judged: Vec<(Config, Facts)> = match rule {
+        Rule::None => (&mut pruned).map(|(config, _)| (config, Facts::default())).collect(),
+        _ => (&mut pruned).map(|(config, outline)| (config, Facts::of(&outline, on.warp()))).collect(),
+    };
+    let mut cut = Cut { dropped: pruned.dropped, ..Cut::default() };
+    match rule {
+        Rule::None => cut.left = judged.into_iter().map(|own| own.0).collect(),
+        Rule::Hardware => cut.beaten(judged, on),
+        Rule::Paper001 => judged.into_iter().for_each(|(config, facts)| cut.word_by_word(config, &facts, on)),
+    }
+    cut
+}
+
+impl Cut {
+    /// Configurations before any was dropped.
+    pub fn total(&self) -> usize {
+        self.left.len() + self.dropped.values().sum::<usize>()
+    }
+
+    fn beaten(&mut self, judged: Vec<(Config, Facts)>, on: &Hardware) {
+        let costs: Vec<_> = judged.iter().map(|(_, facts)| criteria::costs(facts, on)).collect();
+        let known: Vec<_> = costs.iter().flatten().copied().collect();
+        let mut by = front::beaten(&known).into_iter();
+        for ((config, _), costs) in judged.into_iter().zip(costs) {
+            match costs.and_then(|_| by.next()).flatten() {
+                Some(cost) => {
+                    let criterion = criteria::COST_OF[cost];
+                    *self.dropped.entry(criterion).or_default() += 1;
+                    *self.against.entry(criterion).or_default() += 1;
+                }
+                None => self.left.push(config),
+            }
+        }
+    }
+
+    fn word_by_word(&mut self, config: Config, facts: &Facts, on: &Hardware) {
+        let over = criteria::paper001(facts, on);
+        let violated: Vec<_> = CRITERIA.into_iter().zip(over).filter(|own| own.1 > 1.0).collect();
+        let Some(&(first, _)) = violated.first() else { return self.left.push(config) };
+        *self.dropped.entry(first).or_default() += 1;
+        violated.iter().for_each(|own| *self.against.entry(own.0).or_default() += 1);
+        let own = Nearest { config, violated };
+        if self.nearest.as_ref().is_none_or(|nearest| own.key() < nearest.key()) {
+            self.nearest = Some(own);
         }
     }
 }

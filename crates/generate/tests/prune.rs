@@ -1,10 +1,10 @@
 //! What a device cannot run is dropped, and what it can is kept in the family's order.
 
 use warpsight_generate::operators::parse_operator;
-use warpsight_generate::prune::{Allowance, prune};
+use warpsight_generate::prune::{Allowance, CRITERIA, Hardware, Rule, cut, prune};
 use warpsight_generate::{Meeting, ScheduleFamily};
 use warpsight_ir::profile::{Fact, Source, builtin};
-use warpsight_ir::{Bytes, Family};
+use warpsight_ir::{Bytes, Facts, Family};
 
 #[test]
 fn images_are_for_devices_with_texture_units() {
@@ -53,4 +53,58 @@ fn groups_meet_where_local_memory_is_nearer() {
         assert_eq!(reason.map_or(0, dropped), refused);
         assert_eq!(dropped("plain_local_memory") + dropped("unrecorded_copies"), refused);
     }
+}
+
+/// Operators whose spaces differ: reductions, windows, halves, rows, moves.
+const OPERATORS: [&str; 6] = [
+    "matmul m=64 n=36 k=20 weights=none",
+    "matmul m=64 n=64 k=64 dtype=f16s",
+    "conv2d n=1 c=8 h=9 w=11 k=12 r=3 s=3 stride=1 pad=1",
+    "dwconv2d n=1 c=8 h=14 w=14 r=3 s=3 stride=2 pad=1",
+    "reduce_sum n=12 c=300",
+    "transpose n=40 c=24",
+];
+
+#[test]
+fn facts_of_outlines_are_those_of_lowered_programs() {
+    let mut rng = fastrand::Rng::with_seed(21);
+    let mut draws = 0;
+    for text in OPERATORS {
+        for step in parse_operator(text).unwrap_or_else(|error| panic!("{text}: {error}")).steps {
+            let family = ScheduleFamily::new(step);
+            let all: Vec<_> = family.configs().collect();
+            for _ in 0..90 {
+                let config = &all[rng.usize(..all.len())];
+                let warp = [1, 16, 64][rng.usize(..3)];
+                let (outline, kernel) = (Facts::of(&family.outline(config), warp), Facts::of(&family.kernel(config), warp));
+                assert_eq!(outline, kernel, "{text}: {:?}", family.space().describe(config));
+                draws += 1;
+            }
+        }
+    }
+    assert!(draws >= 500, "{draws}");
+}
+
+#[test]
+fn what_is_left_is_beaten_by_nothing() {
+    let family = ScheduleFamily::new(parse_operator(OPERATORS[2]).unwrap().steps.remove(0));
+    let profile = builtin("adreno640").unwrap().unwrap();
+    let allow = Allowance::of(&profile);
+    let on = Hardware::of(&profile, allow.residency);
+    let by = |configs: Vec<_>, rule| cut(&family, configs.into_iter(), &allow, &on, rule);
+    let all: Vec<_> = family.configs().collect();
+    let (runs, hardware) = (by(all.clone(), Rule::None), by(all.clone(), Rule::Hardware));
+    for cut in [&runs, &hardware] {
+        assert_eq!((cut.total(), cut.nearest.is_none()), (all.len(), true));
+    }
+    assert!(hardware.left.len() * 10 < runs.left.len(), "{} of {}", hardware.left.len(), runs.left.len());
+    assert_eq!(by(hardware.left.clone(), Rule::Hardware).left, hardware.left, "once is enough");
+    let criteria = CRITERIA.iter().filter(|name| hardware.dropped.get(*name).is_some_and(|&count| count > 0));
+    assert!(criteria.count() >= 4, "{:?}", hardware.dropped);
+    // Word by word the paper's criteria speak against all of them: the cache holds a texel of each lane of a warp and no more.
+    let paper = by(all, Rule::Paper001);
+    let nearest = paper.nearest.clone().expect("one is nearest");
+    assert!(paper.left.is_empty() && paper.against["l1_cache"] > 0 && paper.against["buffer"] > 0, "{:?}", paper.against);
+    assert_eq!(nearest.violated.len(), 1, "{nearest:?}");
+    assert!(nearest.violated.iter().all(|own| own.1 > 1.0), "{nearest:?}");
 }

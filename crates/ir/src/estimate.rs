@@ -17,7 +17,7 @@ pub struct Estimate {
     pub limits: Limits,
     /// Bytes each level is predicted to move.
     pub volumes: Volumes,
-    /// The best any configuration could reach here, where known.
+    /// The least that any configuration could take here ([`crate::bound`]), where known: models leave it open, who knows what is computed sets it.
     pub bound: Option<Seconds>,
 }
 
@@ -25,6 +25,10 @@ impl Estimate {
     /// The resource that takes longest.
     pub fn limiter(&self) -> Limiter {
         self.limits.limiter()
+    }
+    /// What part of the bound is reached in such a time, in percent.
+    pub fn percent_of_bound(&self, time: Seconds) -> Option<f64> {
+        self.bound.filter(|_| time.0 > 0.0).map(|bound| 100.0 * (bound.0 / time.0))
     }
     /// Two sentences: what limits, and what comes next.
     pub fn explain(&self) -> String {

@@ -1,5 +1,7 @@
 //! What a model may see of a kernel, a pipeline stage or a shader.
 
+pub mod facts;
+
 use crate::accesses::Accesses;
 use crate::program::{Name, UnaryOp};
 use crate::types::Scalar;

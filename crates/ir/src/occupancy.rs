@@ -1,5 +1,7 @@
 //! How many work-groups a core holds at once. Definitions only: what residency is worth in time is the models' and the simulator's.
 
+pub mod bound;
+
 use crate::profile::Profile;
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};

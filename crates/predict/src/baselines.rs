@@ -3,6 +3,7 @@
 use crate::coarse::Coarse;
 use crate::model::EachAlone;
 use crate::path::fetches;
+use warpsight_ir::bound::peak;
 use warpsight_ir::occupancy::{Residency, occupancy};
 use warpsight_ir::texture::{Block, Path, Strides};
 use warpsight_ir::{
@@ -36,8 +37,10 @@ impl CostModel<Kernel> for Roofline {
     fn estimate(&self, kernel: &Kernel, on: &Profile) -> Result<Estimate, NoEstimate> {
         runs(kernel, on)?;
         let e = &on.execution;
-        let peak = 2.0 * e.fma_per_clock.need(on, "execution.fma_per_clock")? * e.clock.need(on, "execution.clock")?.0;
-        let peak = peak * f64::from(e.cores.need(on, "execution.cores")?);
+        e.fma_per_clock.need(on, "execution.fma_per_clock")?;
+        e.clock.need(on, "execution.clock")?;
+        e.cores.need(on, "execution.cores")?;
+        let peak = peak(on).map_or(f64::INFINITY, |peak| peak.0);
         let items = kernel.launch.group_count() as f64 * f64::from(kernel.launch.group_size());
         let bytes: f64 = Coarse::of(on)?.requests(kernel).tensors.iter().filter(|own| own.touched).map(|own| own.bytes).sum();
         let memory = bytes / on.memory.dram_bandwidth.need(on, "memory.dram_bandwidth")?.0;

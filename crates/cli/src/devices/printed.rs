@@ -32,21 +32,15 @@ pub struct Of {
 }
 
 impl Of {
-    /// Prints the profile that is asked for, if one is.
-    pub fn print(&self, json: bool) -> Result<bool, Failure> {
-        let profile = match (&self.profile, &self.from, &self.mt4g) {
-            (Some(name), _, _) => profiles::profile(name)?,
-            (_, Some(file), _) => profiles::profile_of(file)?,
-            (_, _, Some(file)) => self.behind(self.of_mt4g(file)?)?,
-            _ => return Ok(false),
-        };
-        if json {
-            let value = serde_json::to_value(&profile).map_err(|error| Failure::input(error.to_string()))?;
-            out(value)?;
-        } else {
-            out(profile.text().trim_end())?;
+    /// The profile that is asked for, if one is.
+    pub fn profile(&self) -> Result<Option<Profile>, Failure> {
+        match (&self.profile, &self.from, &self.mt4g) {
+            (Some(name), _, _) => profiles::profile(name),
+            (_, Some(file), _) => profiles::profile_of(file),
+            (_, _, Some(file)) => self.behind(self.of_mt4g(file)?),
+            _ => return Ok(None),
         }
-        Ok(true)
+        .map(Some)
     }
 
     /// A profile before the one that it inherits from, if one is named.
@@ -61,4 +55,13 @@ impl Of {
         mt4g::read_with(&text, chase.as_deref())
             .map_err(|error| Failure::input(error.to_string()).at(warpsight_files::name(file).display().to_string()))
     }
+}
+
+/// Prints a profile.
+pub fn print(profile: &Profile, json: bool) -> Result<(), Failure> {
+    if json {
+        let value = serde_json::to_value(profile).map_err(|error| Failure::input(error.to_string()))?;
+        return out(value);
+    }
+    out(profile.text().trim_end())
 }

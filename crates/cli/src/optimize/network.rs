@@ -271,6 +271,8 @@ fn report(rows: &[Row], network: &Network, done: &Done, target: &Target) -> Valu
                 "interval_s": row.tuned.estimate.interval,
                 "time_s": row.tuned.time.map(|t| t.0),
                 "time_source": row.tuned.time.map(|t| t.1),
+                "bound_s": row.tuned.estimate.bound,
+                "percent_of_bound": row.tuned.percent_of_bound(),
                 "share": row.share,
                 "limiter": row.tuned.estimate.limiter(),
                 "verified": true,
@@ -316,6 +318,7 @@ fn print(rows: &[Row], network: &Network, done: &Done, target: &Target) -> Resul
         Keep("time us"),
         Spare(4, "source"),
         Keep("share %"),
+        Spare(5, "% of bound"),
         Keep("limiter"),
     ]);
     let mut order: Vec<&Row> = rows.iter().collect();
@@ -332,6 +335,7 @@ fn print(rows: &[Row], network: &Network, done: &Done, target: &Target) -> Resul
             t.time.map_or("-".into(), |x| micros(x.0)),
             t.time.map_or("-", |x| x.1.name()).into(),
             format!("{:.1}", 100.0 * row.share),
+            t.percent_of_bound().map_or("-".into(), |part| format!("{part:.0}")),
             t.estimate.limiter().name().into(),
         ]);
     }
@@ -417,6 +421,7 @@ pub fn show_operator(
         "chosen": {
             "config": rows.iter().map(|r| json!(r.tuned.knobs)).collect::<Vec<_>>(),
             "predicted_s": whole["network"]["predicted_s"],
+            "bound_s": rows.iter().map(|r| r.tuned.estimate.bound).sum::<Option<Seconds>>(),
             "time_s": whole["network"]["time_s"],
             "time_source": whole["network"]["time_source"],
             "cpu_s": whole["network"]["cpu_s"],

@@ -2,9 +2,10 @@
 
 use super::guided::{Hands, Searched};
 use super::network::{self, Reference};
+use super::pruning::{self, Pruning};
 use super::searched::{self, Picked};
 use super::trace::Trace;
-use super::{Args, Search, kernel_tuner, sequences};
+use super::{Args, Prune, Search, kernel_tuner, sequences};
 use crate::accesses::{self, Chosen as Touched};
 use crate::failure::{Failure, Kind};
 use crate::network::{Settled, given_up};
@@ -63,6 +64,9 @@ pub fn help() -> String {
 /// Optimizes the operator that the text describes.
 pub fn run(text: &str, args: &Args, target: &mut Target, record: &mut Record, mut trace: Option<Trace>, json: bool) -> Result<(), Failure> {
     let operator: Operator = parse_operator(text).map_err(|e| Failure::input(e.to_string()).at(text))?;
+    if args.explain_pruning {
+        return pruning::explain(text, &operator, &Pruning::of(args.prune, &target.profile, &target.allowance), json);
+    }
     // Steps of lowering need no data.
     if args.dump.is_none() {
         check_operator(&operator, &target.device.info().limits)?;
@@ -118,8 +122,9 @@ fn kernels(
             dumped.push((family.name().clone(), family.dump(&best.config, stage).map_err(EngineError::from)?));
             continue;
         }
+        let pruning = Pruning::of(args.prune, &target.profile, &target.allowance);
         let hands = Hands { args, judge: &judge, device: &mut *target.device, record, rng: &mut rng };
-        outcomes.push(optimize(family, hands, &mut searched)?);
+        outcomes.push(optimize(family, hands, &pruning, &mut searched)?);
     }
     if let Some(stage) = args.dump {
         return dump(text, stage, &dumped, json);
@@ -209,22 +214,23 @@ fn sequence(
     network::show_operator(text, chosen, &network, &done, found.as_ref(), args, target, json)
 }
 
-fn optimize(family: ScheduleFamily, hands: Hands, searched: &mut Searched) -> Result<Outcome, Failure> {
+fn optimize(family: ScheduleFamily, hands: Hands, pruning: &Pruning, searched: &mut Searched) -> Result<Outcome, Failure> {
     let Hands { args, judge, device, record, rng } = hands;
     let bar = progress::bar(judge.top, family.name());
     bar.set_message("ranking");
-    let exhaustive = args.search == Search::Exhaustive;
-    let (candidates, ranked) = match exhaustive {
-        false => tune::rank_all(&family, judge)?,
+    let whole = args.search != Search::Exhaustive && args.prune == Prune::None;
+    let (candidates, ranked) = match args.search {
+        _ if whole => tune::rank_all(&family, judge)?,
         // What is picked is of what is timed.
-        true => tune::rank(&family, searched::space(&family, args.space, 1).into_iter(), judge)?,
+        Search::Exhaustive => pruning.rank(&family, searched::space(&family, args.space, 1), judge)?,
+        _ => pruning.rank(&family, family.configs().collect(), judge)?,
     };
     bar.set_message("verifying and timing");
     let mut observe = |attempt: &Attempt| {
         bar.inc(1);
         record.attempt(&family, attempt)
     };
-    let again = |tight: &Judge| if exhaustive { Ok(vec![]) } else { Ok(tune::rank_all(&family, tight)?.1) };
+    let again = |tight: &Judge| if whole { Ok(tune::rank_all(&family, tight)?.1) } else { Ok(vec![]) };
     let mut chosen = tune::choose_fitting(&family, &ranked, judge, device, rng, &mut observe, again)?;
     bar.finish_and_clear();
     searched.alone(&family, &mut chosen, &ranked, Hands { args, judge, device, record, rng })?;
@@ -255,6 +261,8 @@ fn report(text: &str, target: &Target, outcomes: &[Outcome]) -> Value {
                 "time_s": chosen.time.map(|t| t.0),
                 "time_source": chosen.time.map(|t| t.1),
                 "cpu_s": chosen.cpu_time.filter(|_| target.device.info().is_cpu),
+                "bound_s": chosen.estimate.bound,
+                "percent_of_bound": chosen.percent_of_bound(),
                 "limiter": chosen.estimate.limiter(),
                 "rel_l2_error": chosen.verdict.rel_l2,
                 "verified": true,
@@ -292,6 +300,7 @@ fn print(outcomes: &[Outcome]) -> Result<(), Failure> {
         Keep("predicted us"),
         Keep("time us"),
         Spare(4, "source"),
+        Spare(5, "% of bound"),
         Keep("limiter"),
         Spare(3, "rel L2 error"),
     ]);
@@ -305,6 +314,7 @@ fn print(outcomes: &[Outcome]) -> Result<(), Failure> {
             micros(c.estimate.time),
             c.time.map_or("-".into(), |t| micros(t.0)),
             c.time.map_or("-", |t| t.1.name()).into(),
+            c.percent_of_bound().map_or("-".into(), |part| format!("{part:.0}")),
             c.estimate.limiter().name().into(),
             format!("{:.1e}", c.verdict.rel_l2),
         ]);

@@ -1,6 +1,7 @@
 //! `--search exhaustive`: every configuration of a space is timed, of every sequence that an operator may be computed by, and what was picked
 //! without that is compared with the fastest.
 
+use super::pruning::Pruning;
 use super::{Args, Space};
 use crate::failure::Failure;
 use crate::progress;
@@ -111,7 +112,7 @@ struct Kernels<'a> {
 impl Kernels<'_> {
     /// One kernel, whose tensors lie anyhow.
     fn alone(&mut self, name: &'static str, family: ScheduleFamily, chosen: Option<&mut Tuned>) -> Result<Sequence, Failure> {
-        let configs = space(&family, self.args.space, 1);
+        let configs = self.left(&family, 1)?;
         let within = chosen.as_ref().and_then(|chosen| chosen.time).map_or(Seconds(f64::INFINITY), |time| time.0);
         let search::Space { timed, slower } = self.timed(&family, &configs, within)?;
         let best = self.with(&family, |searching| {
@@ -130,7 +131,7 @@ impl Kernels<'_> {
         let mut all: Vec<Vec<Timed>> = vec![];
         let (mut candidates, mut slower) = (0, 0);
         for family in &network.families {
-            let configs = space(family, self.args.space, network.families.len());
+            let configs = self.left(family, network.families.len())?;
             candidates += configs.len();
             let own = self.timed(family, &configs, Seconds(f64::INFINITY))?;
             slower += own.slower;
@@ -157,6 +158,13 @@ impl Kernels<'_> {
             best: best.filter(|own| !own.is_empty()),
             pairs: all.iter().flat_map(|own| pairs(own)).collect(),
         })
+    }
+
+    /// What is to be timed of the space of one of so many kernels.
+    fn left(&self, family: &ScheduleFamily, kernels: usize) -> Result<Vec<Config>, Failure> {
+        Ok(Pruning::of(self.args.prune, &self.target.profile, &self.target.allowance)
+            .cut(family, space(family, self.args.space, kernels))?
+            .left)
     }
 
     /// Every configuration, timed now or earlier.

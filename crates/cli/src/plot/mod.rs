@@ -5,6 +5,7 @@ mod boxes;
 mod draw;
 mod graph;
 mod heat;
+mod roofline;
 
 #[cfg(test)]
 mod tests;
@@ -13,6 +14,7 @@ pub use boxes::{Arrow, Block, Diagram, diagram};
 pub use draw::{colour_of, svg};
 pub use graph::{Axis, Graph, graph};
 pub use heat::{HeatMap, heat_maps};
+pub use roofline::Roofline;
 
 /// Panels below each other under one title.
 pub struct Figure {

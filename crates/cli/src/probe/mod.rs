@@ -5,7 +5,7 @@ mod diff;
 mod drawing;
 mod fit;
 mod found;
-mod keys;
+pub mod keys;
 mod measure;
 mod page;
 mod replay;

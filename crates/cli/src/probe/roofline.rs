@@ -1,7 +1,6 @@
-//! The roofline of what was found (paper 001, figure 11): what a kernel can reach, by how much it computes with each byte.
+//! The roofline of what was found.
 
-use super::keys::{Unit, digits};
-use crate::plot::{Axis, Graph, Mark, PlotError, Series, graph};
+use crate::plot::{PlotError, Roofline};
 use warpsight_probe::Findings;
 
 /// Memories by their keys, the nearest first.
@@ -16,8 +15,6 @@ const MEMORIES: [(&str, &str); 9] = [
     ("write.bandwidth", "writes"),
     ("dram.bandwidth", "memory"),
 ];
-/// Where the peak begins to be out of any memory's reach, and how far beyond is shown.
-const BEYOND: f64 = 4.0;
 
 /// The peak under which roofs end, and the bandwidth of each memory that was found.
 pub fn roofs(findings: &Findings) -> Option<(f64, Vec<(&'static str, f64)>)> {
@@ -30,24 +27,7 @@ pub fn roofs(findings: &Findings) -> Option<(f64, Vec<(&'static str, f64)>)> {
 /// Draws it; nothing where the peak or every bandwidth is unknown.
 pub fn svg(findings: &Findings) -> Result<String, PlotError> {
     let (peak, roofs) = roofs(findings).ok_or(PlotError::Empty)?;
-    let knees = || roofs.iter().map(|(_, bandwidth)| peak / bandwidth);
-    let (least, most) = (knees().fold(f64::INFINITY, f64::min) / BEYOND, knees().fold(0.0, f64::max) * BEYOND);
-    let (unit, scale) = Unit::Operations.scale(peak);
-    let line = |(name, bandwidth): &(&str, f64)| {
-        let at = |x: f64| Mark { x, y: (bandwidth * x).min(peak) / scale, range: None };
-        let name = format!("{name}, {}", Unit::BytesPerSecond.words(*bandwidth));
-        Series { name, points: vec![at(least), at(peak / bandwidth), at(most)] }
-    };
-    let number = |at: f64| digits((1000.0 * at).round() / 1000.0);
-    graph(&Graph {
-        axes: [
-            Axis { name: "floating-point operations for each byte".into(), logarithmic: true, number: &number },
-            Axis { name: format!("operations a second, in {unit}"), logarithmic: true, number: &number },
-        ],
-        points: vec![],
-        lines: roofs.iter().map(line).collect(),
-        marks: vec![],
-    })
+    Roofline { peak, roofs, works: vec![] }.svg()
 }
 
 #[cfg(test)]

@@ -19,6 +19,7 @@ use clap::builder::PossibleValuesParser;
 use std::path::PathBuf;
 use trace::Trace;
 use warpsight_engine::search::guided::Strategy;
+use warpsight_engine::tune::AUTO;
 use warpsight_generate::Lowering;
 
 /// Choose, verify and time the best kernels for a network or one operator, and write them out.
@@ -39,8 +40,8 @@ pub struct Args {
     /// By which model configurations are judged.
     #[arg(long = "model", value_name = "MODEL", value_enum, ignore_case = true, default_value = "counts")]
     judged_by: Model,
-    /// How many of the best configurations are timed.
-    #[arg(long, default_value_t = 1, value_name = "K", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    /// How many of the best configurations are timed; auto: the first alone where the model expects it to lose at most 5 %, else eight.
+    #[arg(long, default_value = "1", value_name = "K|auto", value_parser = top)]
     top: u32,
     /// Timed runs of each kernel, at least 5; the median counts.
     #[arg(long, default_value_t = 5, value_name = "N", value_parser = clap::value_parser!(u32).range(5..=10_000))]
@@ -170,6 +171,15 @@ pub enum Prune {
     Hardware,
     /// Also what violates one of the six criteria of paper 001, word by word: a baseline. It may leave nothing.
     Paper001,
+}
+
+/// A number of configurations, or as many as doubt asks for.
+fn top(text: &str) -> Result<u32, String> {
+    match text.parse() {
+        _ if text.eq_ignore_ascii_case("auto") => Ok(AUTO as u32),
+        Ok(top) if (1..=10_000).contains(&top) => Ok(top),
+        _ => Err("a number from 1 to 10000, or auto".to_owned()),
+    }
 }
 
 /// What work-items of a group meet for.

@@ -150,3 +150,26 @@ fn kernel_tuner_is_told_and_heard() {
         assert!(output.status.code() == Some(2) && stderr.contains(said), "{name}: {stderr}");
     }
 }
+
+/// A choice says what it is expected to lose; with `auto`, those that are doubted are timed among others, and the sure ones alone.
+#[test]
+fn doubt_is_told_and_times_several() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for op in ["matmul m=24 n=24 k=16", "softmax n=8 c=40"] {
+        let store = folder.path().join(op.split(' ').next().expect("a name"));
+        let args = ["optimize", "--op", op, "--top", "auto", "--json"];
+        let report = json(&command(&store, &args).output().expect("starts"));
+        let kernels = report["steps"].as_array().cloned().unwrap_or_else(|| vec![report["chosen"].clone()]);
+        let timed: usize = kernels.iter().map(|own| if own["doubtful"] == true { 8 } else { 1 }).sum();
+        for own in &kernels {
+            assert_eq!(own["doubtful"] == true, number(&own["expected_loss_percent"]) > 5.0, "{own}");
+        }
+        // Those that were wrong or spilled come on top.
+        let tried = tried(&store).len();
+        assert!(tried >= timed && tried <= timed + 8, "{op}: {tried} for {timed}");
+    }
+    // A baseline does not know how far off it is, so that all is doubted.
+    let args = ["optimize", "--op", "matmul m=8 n=8 k=16", "--model", "roofline", "--json"];
+    let report = json(&command(&folder.path().join("other"), &args).output().expect("starts"));
+    assert_eq!((&report["chosen"]["doubtful"], &report["chosen"]["expected_loss_percent"]), (&Value::Bool(true), &Value::Null));
+}

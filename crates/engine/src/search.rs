@@ -275,7 +275,7 @@ impl Search<'_, '_> {
     pub fn put(&mut self, config: &Config, chosen: &mut Tuned) -> Result<(), EngineError> {
         let Some(ranked) = self.ranked(config)? else { return Ok(()) };
         if let Ok(own) = attempt(self.family, &ranked, self.judge, self.device, self.rng, self.observe)? {
-            *chosen = Tuned { rejected: std::mem::take(&mut chosen.rejected), ..own };
+            *chosen = Tuned { rejected: std::mem::take(&mut chosen.rejected), expected_loss: chosen.expected_loss, ..own };
         }
         Ok(())
     }

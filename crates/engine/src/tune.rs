@@ -14,6 +14,13 @@ use warpsight_ir::{
 };
 use warpsight_run::{Device, DeviceError, TimingSpec};
 
+/// As many of the best are timed as doubt asks for: see [`Judge::top`].
+pub const AUTO: usize = 0;
+/// Of a pick that is doubted so many.
+const DOUBTED: usize = 8;
+/// A pick that is expected to lose more is doubted.
+pub const DOUBTFUL: f64 = 0.05;
+
 /// How many more candidates are tried when the chosen ones turn out wrong on this driver.
 const FALLBACKS: usize = 8;
 
@@ -25,7 +32,8 @@ pub struct Judge<'a> {
     pub model: &'a (dyn RankFamily + Sync),
     /// What the device can run.
     pub allowance: Allowance,
-    /// How many of the best are timed.
+    /// How many of the best are timed; [`AUTO`]: one, or several where the model expects its first choice to lose more than [`DOUBTFUL`], or does not
+    /// know.
     pub top: usize,
     /// Timed runs of each.
     pub runs: u32,
@@ -70,6 +78,8 @@ pub struct Tuned {
     pub registers: u32,
     /// What driver or simulator say of registers and spills.
     pub feedback: Feedback,
+    /// What the model's first choice was expected to lose, unmeasured ([`RankFamily::expected_loss`]).
+    pub expected_loss: Option<f64>,
 }
 
 /// An attempt on a configuration, for the store: failures are samples too.
@@ -260,8 +270,19 @@ fn search<'a>(
 type Shortlist<'a> = Box<dyn Ranking + Send + 'a>;
 
 impl Judge<'_> {
+    /// How many of the best are timed at most.
+    pub fn most(&self) -> usize {
+        if self.top == AUTO { DOUBTED } else { self.top }
+    }
+
+    /// How many of a ranking are timed, of which the first is expected to lose this.
+    fn timed(&self, expected_loss: Option<f64>) -> usize {
+        let is_sure = expected_loss.is_some_and(|loss| loss <= DOUBTFUL);
+        if self.top == AUTO && is_sure { 1 } else { self.most() }
+    }
+
     fn ranking<'a>(&'a self, family: &'a ScheduleFamily) -> Result<Shortlist<'a>, EngineError> {
-        Ok(self.model.ranking(family, self.profile, self.top + FALLBACKS)?)
+        Ok(self.model.ranking(family, self.profile, self.most() + FALLBACKS)?)
     }
 }
 
@@ -293,8 +314,10 @@ pub fn choose(
     let mut right = 0;
     let mut failures = vec![];
     let mut spilling: Option<Tuned> = None;
+    let expected_loss = judge.model.expected_loss(ranked);
+    let top = judge.timed(expected_loss);
     for candidate in ranked {
-        if right == judge.top {
+        if right == top {
             break;
         }
         match attempt(family, candidate, judge, device, rng, observe)? {
@@ -310,7 +333,7 @@ pub fn choose(
         }
     }
     match best.or(spilling) {
-        Some(best) => Ok(Tuned { rejected: failures, ..best }),
+        Some(best) => Ok(Tuned { rejected: failures, expected_loss, ..best }),
         None => Err(EngineError::NothingVerified {
             name: family.name().to_string(),
             tried: failures.len(),
@@ -417,6 +440,7 @@ pub fn attempt(
             rejected: vec![],
             verdict,
             feedback,
+            expected_loss: None,
         }),
         Err(outcome) => Err(outcome.to_string()),
     })

@@ -154,6 +154,12 @@ pub trait RankFamily: CostModel<crate::Kernel> {
     /// What the profile lacks.
     fn ranking<'a>(&'a self, family: &'a dyn Family, on: &'a Profile, k: usize) -> Result<Box<dyn Ranking + Send + 'a>, NoEstimate>;
 
+    /// What the first of a list, fastest first, is expected to lose to the fastest there is, unmeasured: 0.05 where it takes 5 % longer in the mean.
+    /// `None` where nobody knows how far off this model is.
+    fn expected_loss(&self, _: &[Ranked]) -> Option<f64> {
+        None
+    }
+
     /// The `k` fastest of `configs`, fastest first. Ties keep the order of `configs`.
     ///
     /// # Errors

@@ -34,6 +34,7 @@
 
 pub mod baselines;
 pub mod coarse;
+pub mod doubt;
 pub mod explain;
 pub mod explore;
 pub mod fit;

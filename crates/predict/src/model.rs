@@ -1,6 +1,7 @@
 //! What a kernel costs: counts × time.
 
 use crate::coarse::Coarse;
+use crate::doubt::{Pick, Spreads};
 use crate::volumes::report::{Report, Settings, Work, report};
 use warpsight_ir::{
     Config, CostModel, Estimate, Family, Kernel, Limits, ModelId, NoEstimate, Profile, RankFamily, Ranked, Ranking, Seconds,
@@ -42,6 +43,10 @@ impl RankFamily for KernelModel {
     fn ranking<'a>(&'a self, family: &'a dyn Family, on: &'a Profile, k: usize) -> Result<Box<dyn Ranking + Send + 'a>, NoEstimate> {
         let again = k.saturating_mul(AGAIN.0).max(AGAIN.1);
         Ok(Box::new(TwoCounts { family, on, coarse: Coarse::of(on)?, k, near: Best::of(again) }))
+    }
+
+    fn expected_loss(&self, ranked: &[Ranked]) -> Option<f64> {
+        Pick::of(ranked).map(|pick| Spreads::fitted().loss(&pick))
     }
 }
 

@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use warpsight_engine::candidates::Chosen;
 use warpsight_engine::network::{Choice, Network, Run};
-use warpsight_engine::tune::Tuned;
+use warpsight_engine::tune::{DOUBTFUL, Tuned};
 use warpsight_engine::verify::tolerance;
 use warpsight_generate::layout::stored;
 use warpsight_graph::{GraphError, Plan, PlanTensor, evaluate_f64};
@@ -189,6 +189,16 @@ pub fn rejected(rejected: &[(BTreeMap<Name, KnobValue>, String)]) -> Value {
     rejected.iter().map(|(knobs, reason)| json!({"config": knobs, "reason": reason})).collect()
 }
 
+/// What the model's first choice was expected to lose, unmeasured, in percent.
+pub fn expected_loss(tuned: &Tuned) -> Option<f64> {
+    tuned.expected_loss.map(|loss| 100.0 * loss)
+}
+
+/// Whether that is so much that several should be timed.
+pub fn doubtful(tuned: &Tuned) -> bool {
+    tuned.expected_loss.is_none_or(|loss| loss > DOUBTFUL)
+}
+
 /// One row of the report: a kernel and all the places it is used at.
 struct Row<'a> {
     names: Vec<&'a str>,
@@ -278,6 +288,8 @@ fn report(rows: &[Row], network: &Network, done: &Done, target: &Target) -> Valu
                 "verified": true,
                 "rel_l2_error": row.tuned.verdict.rel_l2,
                 "rejected": rejected(&row.tuned.rejected),
+                "expected_loss_percent": expected_loss(row.tuned),
+                "doubtful": doubtful(row.tuned),
                 "registers": {"predicted": row.tuned.registers, "reported": row.tuned.feedback.registers, "private_bytes": row.tuned.feedback.private_bytes},
             });
             if let Some(file) = &row.accesses {

@@ -216,7 +216,7 @@ fn sequence(
 
 fn optimize(family: ScheduleFamily, hands: Hands, pruning: &Pruning, searched: &mut Searched) -> Result<Outcome, Failure> {
     let Hands { args, judge, device, record, rng } = hands;
-    let bar = progress::bar(judge.top, family.name());
+    let bar = progress::bar(judge.most(), family.name());
     bar.set_message("ranking");
     let whole = args.search != Search::Exhaustive && args.prune == Prune::None;
     let (candidates, ranked) = match args.search {
@@ -267,6 +267,8 @@ fn report(text: &str, target: &Target, outcomes: &[Outcome]) -> Value {
                 "rel_l2_error": chosen.verdict.rel_l2,
                 "verified": true,
                 "rejected": network::rejected(&chosen.rejected),
+                "expected_loss_percent": network::expected_loss(chosen),
+                "doubtful": network::doubtful(chosen),
             },
         });
         if let Some(file) = &o.accesses {
@@ -326,6 +328,10 @@ fn print(outcomes: &[Outcome]) -> Result<(), Failure> {
             out(format_args!("{}: dropped {}", o.family.name(), dropped.join(", ")))?;
         }
         network::rejections(&o.chosen.rejected)?;
+        if let Some(loss) = network::expected_loss(&o.chosen) {
+            let doubt = if network::doubtful(&o.chosen) { ": doubtful, --top auto times several" } else { "" };
+            out(format_args!("{}: the model's first choice is expected to lose {loss:.1} % (predicted){doubt}", o.family.name()))?;
+        }
         out(format_args!("{}: {}", o.family.name(), o.chosen.estimate.explain()))?;
         out(format_args!(
             "{}: registers predicted {}, reported {}",

@@ -11,6 +11,7 @@ use warpsight_generate::{Place, ScheduleFamily};
 use warpsight_ir::{Config, CostModel, Family, Profile, RankFamily};
 use warpsight_predict::KernelModel;
 use warpsight_predict::baselines::{ReuseDistance, Roofline};
+use warpsight_predict::doubt::{Pick, Seen};
 use warpsight_predict::explore::score::tau;
 use warpsight_predict::paper000::Paper000;
 use warpsight_run::sim::Sim;
@@ -53,6 +54,8 @@ pub struct Judged {
     pub picked: Vec<Picked>,
     /// The parts of the space within 1 and 10 % of the best.
     pub near: [f64; 2],
+    /// The default model's pick among its best, and what it loses.
+    pub seen: Option<Seen>,
 }
 
 /// Where and how kernels are judged.
@@ -109,8 +112,16 @@ impl Bench<'_> {
             best_config: self.described(family, best_config),
             ties: within(1e-3) - 1,
             picked,
+            seen: self.seen(family, &space, &time_of, best),
             near: [0.01, 0.1].map(|part| within(part) as f64 / ran.len() as f64),
         })
+    }
+
+    fn seen(&self, family: &ScheduleFamily, space: &[Config], time_of: &dyn Fn(&Config) -> Option<f64>, best: f64) -> Option<Seen> {
+        let judge = Judge { profile: self.profile, model: &KernelModel, allowance: Allowance::of(self.profile), top: 1, runs: 5 };
+        let (_, ranked) = tune::rank(family, space.iter().cloned(), &judge).ok()?;
+        let took = time_of(&ranked.first()?.config)?;
+        Some((Pick::of(&ranked)?, took / best - 1.0))
     }
 
     fn picks(&self, family: &ScheduleFamily, judge: &Judge, space: &[Config], time_of: &dyn Fn(&Config) -> Option<f64>) -> Picked {

@@ -1,7 +1,9 @@
 //! How right choices are that measure nothing: picks of models beside everything timed. Makes bench/choose.md.
 //!
 //!     cargo run --release -p warpsight-engine --example choose -- [--device NAME]… [--op NAME]… [--cases GRID,NEAR] [--configs N]
-//!         [--macs N] [--seed N] [--profiles FOLDER] [--kept FOLDER] [--out FILE.md]
+//!         [--macs N] [--seed N] [--profiles FOLDER] [--kept FOLDER] [--out FILE.md] [--fit FILE.toml]
+//!
+//! `--fit` writes what picks are expected to lose (`predict::doubt`), and prints how well each device's are told by the others.
 //!
 //! Devices are simulated (`adreno740`, or FILE.toml), chosen for by what a probe found of them (FOLDER/sim-NAME.toml). Shapes are of the grid of paper
 //! 000's Table 3, and near to it; spaces are a part of all configurations, drawn. Times are simulated, and kept for the next run.
@@ -14,10 +16,12 @@ use cases::{Most, OPERATORS, drawn};
 use judged::{Bench, Judged};
 use std::error::Error;
 use std::path::{Path, PathBuf};
+use warpsight_engine::tune::DOUBTFUL;
 use warpsight_generate::operators::parse_operator;
 use warpsight_generate::{Operator, ScheduleFamily, candidates};
 use warpsight_ir::Profile;
 use warpsight_ir::profile::Text;
+use warpsight_predict::doubt::{Seen, Spreads, left_out};
 use warpsight_run::sim::Sim;
 
 /// One operator on one device.
@@ -39,6 +43,7 @@ struct Asked {
     profiles: PathBuf,
     kept: PathBuf,
     out: Option<PathBuf>,
+    fit: Option<PathBuf>,
 }
 
 impl Asked {
@@ -53,6 +58,7 @@ impl Asked {
             profiles: "profiles".into(),
             kept: std::env::temp_dir().join("warpsight-choose"),
             out: None,
+            fit: None,
         };
         let mut words = std::env::args().skip(1);
         while let Some(word) = words.next() {
@@ -71,6 +77,7 @@ impl Asked {
                 "--seed" => asked.seed = value.parse()?,
                 "--profiles" => asked.profiles = value.into(),
                 "--kept" => asked.kept = value.into(),
+                "--fit" => asked.fit = Some(value.into()),
                 "--out" => asked.out = Some(value.into()),
                 _ => return Err(format!("{word}: no such option").into()),
             }
@@ -106,12 +113,37 @@ fn main() -> Result<(), Box<dyn Error>> {
             }
         }
     }
+    if let Some(file) = &asked.fit {
+        fit(&all, file)?;
+    }
     let page = page::page(&all, asked.seed, begun.elapsed());
     match &asked.out {
         Some(file) => std::fs::write(file, page)?,
         None => println!("{page}"),
     }
     Ok(())
+}
+
+/// Writes the spreads of all devices' picks, and what the devices that were left out say of them.
+fn fit(all: &[Case], file: &Path) -> Result<(), Box<dyn Error>> {
+    let of = |case: &Case| case.kernels.iter().filter_map(|own| Some((case.device.clone(), own.seen.clone()?))).collect::<Vec<_>>();
+    let seen: Vec<(String, Seen)> = all.iter().flat_map(of).collect();
+    let spreads = Spreads::fit(&seen.iter().map(|own| &own.1).collect::<Vec<_>>());
+    let mut head = format!(
+        "# How far off predictions of the best configurations are, as logarithms, such that picks are expected to lose what they lost in the mean.\n\
+         # Made by: cargo run --release -p warpsight-engine --example choose -- {}\n# Data: {} picks, each of a space that was timed on a simulated device. Each device by the others:\n",
+        std::env::args().skip(1).collect::<Vec<_>>().join(" "),
+        seen.len()
+    );
+    for (device, own) in left_out(&seen, DOUBTFUL) {
+        let line = format!(
+            "# {device}: {} of {} picks lost more than 10 %, {} of these were doubted; {} of {} were doubted in all\n",
+            own.lost, own.all, own.told, own.doubted, own.all
+        );
+        eprint!("{line}");
+        head += &line;
+    }
+    Ok(std::fs::write(file, head + &toml::to_string(&spreads)?)?)
 }
 
 /// The kernels of an operator: one where there is a way with one, else those of the operator as it is.

@@ -13,9 +13,9 @@ use warpsight_emit::CudaSource;
 use warpsight_engine::EngineError;
 use warpsight_engine::tune::{self, Judge};
 use warpsight_files::Folder;
-use warpsight_generate::ScheduleFamily;
 use warpsight_generate::operators::parse_operator;
 use warpsight_generate::prune::Allowance;
+use warpsight_generate::{Passes, ScheduleFamily};
 use warpsight_ir::near::did_you_mean;
 use warpsight_ir::{Checked, Config, Family, KnobValue, Name, text};
 use warpsight_predict::KernelModel;
@@ -142,7 +142,8 @@ fn operator(text: &str, args: &Args) -> Result<Vec<Kernel>, Failure> {
     let operator = parse_operator(text).map_err(|e| Failure::input(e.to_string()).at(text))?;
     let wanted = args.config.as_deref().map_or(Ok(BTreeMap::new()), wanted)?;
     let profile = target::profiles::profile(&args.profile)?;
-    let judge = Judge { profile: &profile, model: &KernelModel, allowance: Allowance::of(&profile), top: 1, runs: 1 };
+    let judge =
+        Judge { profile: &profile, model: &KernelModel, allowance: Allowance::of(&profile), passes: Passes::default(), top: 1, runs: 1 };
     let kernel = |expr| {
         let family = ScheduleFamily::new(expr);
         let config = choose(&family, &wanted, &judge)?;

@@ -119,6 +119,8 @@ impl Settled {
     /// Puts the sequences that the model expects to be the fastest in place of a plan's operators.
     pub fn anew(plan: &mut Plan, judging: &Judging, target: &Target, names: Option<&[String]>) -> Result<Self, Failure> {
         let mut settled = Self::as_it_is(plan);
+        // Kernels of other passes are not those that `run` asks for.
+        settled.subject += &target.passes.to_string();
         let offer = Offer { limits: &target.device.info().limits, names };
         settled.taken = candidates::settle(plan, &judging.judge(&target.profile), &offer)?;
         Ok(settled)

@@ -12,15 +12,15 @@ mod trace;
 use crate::failure::Failure;
 use crate::names::named;
 use crate::record::StoreArgs;
-use crate::target::TargetArgs;
 use crate::target::model::Model;
+use crate::target::{Target, TargetArgs};
 use clap::ValueEnum;
 use clap::builder::PossibleValuesParser;
 use std::path::PathBuf;
 use trace::Trace;
 use warpsight_engine::search::guided::Strategy;
 use warpsight_engine::tune::AUTO;
-use warpsight_generate::Lowering;
+use warpsight_generate::{Lowering, Pass};
 
 /// Choose, verify and time the best kernels for a network or one operator, and write them out.
 #[derive(clap::Args)]
@@ -70,9 +70,12 @@ pub struct Args {
     /// Sequences of kernels that operators may be computed by, in place of all; an operator that has none of these stays as it is.
     #[arg(long, value_name = "NAME,…", value_delimiter = ',', ignore_case = true, value_parser = PossibleValuesParser::new(sequences::NAMES))]
     pub sequences: Option<Vec<String>>,
-    /// What work-items of a group may not meet for, to see what it gains.
+    /// What kernels are made without, to see what it gains: what work-items of a group meet for, or a pass of lowering.
     #[arg(long, value_name = "WHAT,…", value_delimiter = ',', value_enum, ignore_case = true)]
     without: Vec<Without>,
+    /// A pass of lowering that is not applied by default.
+    #[arg(long, value_name = "WHAT", value_enum, ignore_case = true)]
+    with: Option<With>,
     /// Print the best configuration after this step of lowering, and nothing else (with --op).
     #[arg(long, value_name = "STEP", conflicts_with_all = ["model", "search", "budget", "seed", "top", "runs", "out", "accesses", "trace"],
         value_parser = named(&Lowering::ALL.map(|stage| (stage.name(), stage))))]
@@ -182,13 +185,46 @@ fn top(text: &str) -> Result<u32, String> {
     }
 }
 
-/// What work-items of a group meet for.
+/// What work-items of a group meet for, and passes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Without {
-    /// To copy inputs to local memory together.
+    /// Copies of inputs to local memory, which the work-items of a group make together.
     Copies,
-    /// To share reductions and combine them in local memory.
+    /// Reductions that work-items share and combine in local memory.
     Shares,
+    /// Tensors in images.
+    #[value(name = "set_image", alias = "set-image")]
+    SetImage,
+    /// Scalars beside vectors: each becomes a vector in private memory first.
+    Autobroadcast,
+    /// Common parts of addresses: texels are found by quotient and remainder of a linear index, each anew.
+    Addresses,
+    /// Common parts of bounds.
+    Bounds,
+    /// Whether a buffer is read or written, and that none shares its memory.
+    Qualifiers,
+}
+
+impl Without {
+    fn apply(self, target: &mut Target) {
+        let pass = match self {
+            Self::Copies => return target.allowance.meeting.copies = false,
+            Self::Shares => return target.allowance.meeting.shares = false,
+            Self::SetImage => Pass::SetImage,
+            Self::Autobroadcast => Pass::Autobroadcast,
+            Self::Addresses => Pass::Addresses,
+            Self::Bounds => Pass::Bounds,
+            Self::Qualifiers => Pass::Qualifiers,
+        };
+        target.passes = target.passes.set(pass, false);
+    }
+}
+
+/// Passes that are not applied by default.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum With {
+    /// Multiples of a loop's variable become sums from trip to trip.
+    Strength,
 }
 
 /// Runs the verb.
@@ -205,11 +241,9 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
     let trace = args.trace.as_deref().map(|file| Trace::begin(file, &args.target.device)).transpose()?;
     let mut target = args.target.open()?;
     target.model = args.judged_by;
-    for what in &args.without {
-        match what {
-            Without::Copies => target.allowance.meeting.copies = false,
-            Without::Shares => target.allowance.meeting.shares = false,
-        }
+    args.without.iter().for_each(|what| what.apply(&mut target));
+    if let Some(With::Strength) = args.with {
+        target.passes = target.passes.set(Pass::Strength, true);
     }
     if let (Some(file), Some(text)) = (&args.import_kernel_tuner, &args.op) {
         return operator::compare(file, text, args, &target, json);

@@ -74,7 +74,7 @@ pub fn line(key: &ExprKey) -> String {
 
 /// The first line of a kernel's subject: names its family, so that a search can be resumed. The store keeps configurations in words.
 fn family_line(family: &ScheduleFamily) -> String {
-    line(&ExprKey::of(family.expr()).with_words(family.space()))
+    line(&ExprKey::of(family.expr()).with_words(family.space())) + &family.passes().to_string()
 }
 
 /// What the store knows a Program of a family by: the family's key, then the Program.

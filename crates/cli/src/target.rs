@@ -11,6 +11,7 @@ use clap::builder::RangedU64ValueParser;
 use model::Model;
 use profiles::{builtin, profiles};
 use std::time::Duration;
+use warpsight_generate::Passes;
 use warpsight_generate::prune::Allowance;
 use warpsight_ir::occupancy::Residency;
 use warpsight_ir::{Bytes, Profile, profile};
@@ -46,6 +47,8 @@ pub struct Target {
     pub profile: Profile,
     /// What it can run: its own limits where it states them, the profile's otherwise.
     pub allowance: Allowance,
+    /// By which passes Programs are made.
+    pub passes: Passes,
     /// By which model.
     pub model: Model,
 }
@@ -69,7 +72,7 @@ impl TargetArgs {
         }
         let image = image.filter(|most| *most == (0, 0)).or(limits.image_2d).or(image);
         let allowance = Allowance { residency, image, vector, meeting };
-        Ok(Target { device, profile, allowance, model: Model::default() })
+        Ok(Target { device, profile, allowance, passes: Passes::default(), model: Model::default() })
     }
 
     fn profile(&self, info: &DeviceInfo) -> Result<Profile, Failure> {

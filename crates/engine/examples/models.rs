@@ -6,9 +6,9 @@
 
 use std::error::Error;
 use warpsight_engine::tune::{self, Judge};
-use warpsight_generate::ScheduleFamily;
 use warpsight_generate::operators::parse_operator;
 use warpsight_generate::prune::{Allowance, prune};
+use warpsight_generate::{Passes, ScheduleFamily};
 use warpsight_ir::sample::{geometric_error, spearman};
 use warpsight_ir::{Config, Family, Profile, Ranked, profile};
 use warpsight_predict::KernelModel;
@@ -46,7 +46,7 @@ fn judge(
     on: &Profile,
     device: &mut dyn Device,
 ) -> Result<(), Box<dyn Error>> {
-    let judge = Judge { profile: on, model: &KernelModel, allowance: Allowance::of(on), top: 1, runs: 5 };
+    let judge = Judge { profile: on, model: &KernelModel, allowance: Allowance::of(on), passes: Passes::default(), top: 1, runs: 5 };
     let mut rng = fastrand::Rng::with_seed(1);
     let counts = Coarse::of(on)?;
     let is_wanted = |config: &Config| {

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use warpsight_engine::tune::{self, Judge};
 use warpsight_generate::operators::parse_operator;
 use warpsight_generate::prune::Allowance;
-use warpsight_generate::{Place, ScheduleFamily};
+use warpsight_generate::{Passes, Place, ScheduleFamily};
 use warpsight_ir::{Config, Family, profile};
 use warpsight_predict::KernelModel;
 
@@ -14,7 +14,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut args = std::env::args().skip(1);
     let (device, text) = (args.next().unwrap_or_default(), args.next().unwrap_or_default());
     let profile = profile::builtin(&device).ok_or("no such profile")??;
-    let judge = Judge { profile: &profile, model: &KernelModel, allowance: Allowance::of(&profile), top: 1, runs: 1 };
+    let judge =
+        Judge { profile: &profile, model: &KernelModel, allowance: Allowance::of(&profile), passes: Passes::default(), top: 1, runs: 1 };
     for step in parse_operator(&text)?.steps {
         let family = ScheduleFamily::new(step);
         // As networks do: constants may lie anyhow.

@@ -175,7 +175,7 @@ fn searched_step(step: &TensorExpr, judge: &Judge, searched: &Searched) -> Resul
     if let Some(time) = known().get(&key) {
         return Ok(*time);
     }
-    let family = ScheduleFamily::new(step.clone());
+    let family = ScheduleFamily::by(step.clone(), judge.passes);
     let time = tune::search_each(&family, judge, |_| Some(()))?.1.get(&()).copied();
     known().insert(key, time);
     Ok(time)

@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use warpsight_generate::expr::{Role, TensorExpr};
 use warpsight_generate::layout::decode;
-use warpsight_generate::{ExprKey, Layout, Place, ScheduleFamily};
+use warpsight_generate::{ExprKey, Layout, Passes, Place, ScheduleFamily};
 use warpsight_graph::memory::{self, MemoryPlan, Request, Storage};
 use warpsight_graph::{Plan, PlanRole};
 use warpsight_ir::{Checked, Config, Ranked, Seconds, TimeSource, Times, in_place};
@@ -146,6 +146,11 @@ impl Choice {
 impl<'a> Network<'a> {
     /// Takes a plan apart.
     pub fn new(plan: &'a Plan) -> Result<Self, EngineError> {
+        Self::by(plan, Passes::default())
+    }
+
+    /// The same, with kernels made by these passes.
+    pub fn by(plan: &'a Plan, passes: Passes) -> Result<Self, EngineError> {
         let values = plan.tensors.iter().map(|t| match &t.role {
             PlanRole::Constant(data) => Value { data: Some(data.iter().map(|&v| v as f32).collect()), free: false },
             role => Value { data: None, free: matches!(role, PlanRole::Intermediate) },
@@ -169,7 +174,7 @@ impl<'a> Network<'a> {
                     }
                 }
                 let family = *known.entry(ExprKey::of(expr)).or_insert_with(|| {
-                    network.families.push(ScheduleFamily::new(unnamed(expr, network.families.len())));
+                    network.families.push(ScheduleFamily::by(unnamed(expr, network.families.len()), passes));
                     network.families.len() - 1
                 });
                 network.steps.push(Step { name: operator.name.clone(), kind: operator.operator.kind.to_string(), family, args });

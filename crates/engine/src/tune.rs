@@ -6,7 +6,7 @@ use fastrand::Rng;
 use std::collections::{BTreeMap, HashSet};
 use std::rc::Rc;
 use warpsight_generate::prune::{Allowance, prune};
-use warpsight_generate::{Layout, ScheduleFamily, Work};
+use warpsight_generate::{Layout, Passes, ScheduleFamily, Work};
 use warpsight_ir::bound::bound;
 use warpsight_ir::sample::median;
 use warpsight_ir::{
@@ -32,6 +32,8 @@ pub struct Judge<'a> {
     pub model: &'a (dyn RankFamily + Sync),
     /// What the device can run.
     pub allowance: Allowance,
+    /// By which passes Programs are made.
+    pub passes: Passes,
     /// How many of the best are timed; [`AUTO`]: one, or several where the model expects its first choice to lose more than [`DOUBTFUL`], or does not
     /// know.
     pub top: usize,

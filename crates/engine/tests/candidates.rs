@@ -6,7 +6,7 @@ use warpsight_engine::network::Network;
 use warpsight_engine::tune::{self, Judge};
 use warpsight_generate::operators::parse_operator;
 use warpsight_generate::prune::Allowance;
-use warpsight_generate::{Operator, ScheduleFamily, candidates};
+use warpsight_generate::{Operator, Passes, ScheduleFamily, candidates};
 use warpsight_graph::Plan;
 use warpsight_ir::{KnobValue, Profile, profile};
 use warpsight_predict::KernelModel;
@@ -17,7 +17,7 @@ fn adreno640() -> Profile {
 }
 
 fn judge(profile: &Profile) -> Judge<'_> {
-    Judge { profile, model: &KernelModel, allowance: Allowance::of(profile), top: 1, runs: 1 }
+    Judge { profile, model: &KernelModel, allowance: Allowance::of(profile), passes: Passes::default(), top: 1, runs: 1 }
 }
 
 /// Simulated seconds of an operator by a sequence in place of it, its constants random, and its relative L2 error.

@@ -6,9 +6,9 @@ mod cases;
 use cases::{Most, OPERATORS, drawn};
 use warpsight_engine::search::times;
 use warpsight_engine::tune::{self, Judge};
-use warpsight_generate::ScheduleFamily;
 use warpsight_generate::operators::parse_operator;
 use warpsight_generate::prune::Allowance;
+use warpsight_generate::{Passes, ScheduleFamily};
 use warpsight_ir::profile::{Fact, Text};
 use warpsight_ir::{Config, Profile, RankFamily, Seconds};
 use warpsight_predict::KernelModel;
@@ -24,7 +24,7 @@ fn probed() -> Profile {
 
 /// What the pick of a model takes over the fastest of a space.
 fn over(model: &(dyn RankFamily + Sync), on: &Profile, family: &ScheduleFamily, timed: &[(Config, f64)]) -> f64 {
-    let judge = Judge { profile: on, model, allowance: Allowance::of(on), top: 1, runs: 1 };
+    let judge = Judge { profile: on, model, allowance: Allowance::of(on), passes: Passes::default(), top: 1, runs: 1 };
     let (_, ranked) = tune::rank(family, timed.iter().map(|own| own.0.clone()), &judge).expect("a choice");
     let time = |config: &Config| timed.iter().find(|own| own.0 == *config).map_or(f64::INFINITY, |own| own.1);
     time(&ranked[0].config) / timed.iter().map(|own| own.1).fold(f64::INFINITY, f64::min)
@@ -62,7 +62,7 @@ fn without_a_fit_of_fetches_the_rest_of_the_model_judges() {
     without.probed.texture_fit = Fact::unknown("left out");
     without.probed.texture_paper000 = Fact::unknown("left out");
     let family = ScheduleFamily::new(parse_operator("matmul m=32 n=64 k=48").expect("an operator").steps.remove(0));
-    let judge = |on, model| Judge { profile: on, model, allowance: Allowance::of(on), top: 1, runs: 1 };
+    let judge = |on, model| Judge { profile: on, model, allowance: Allowance::of(on), passes: Passes::default(), top: 1, runs: 1 };
     let configs = || family.some(400).into_iter();
     assert!(tune::rank(&family, configs(), &judge(&without, &KernelModel)).is_ok_and(|ranked| !ranked.1.is_empty()));
     // The model as published has nothing else.

@@ -4,12 +4,12 @@ use warpsight_engine::tune::{self, Judge};
 use warpsight_generate::candidates::candidates;
 use warpsight_generate::operators::parse_operator;
 use warpsight_generate::prune::Allowance;
-use warpsight_generate::{Place, ScheduleFamily, TensorExpr};
+use warpsight_generate::{Passes, Place, ScheduleFamily, TensorExpr};
 use warpsight_ir::{Config, Profile, profile};
 use warpsight_predict::KernelModel;
 
 fn judge(profile: &Profile) -> Judge<'_> {
-    Judge { profile, model: &KernelModel, allowance: Allowance::of(profile), top: 1, runs: 1 }
+    Judge { profile, model: &KernelModel, allowance: Allowance::of(profile), passes: Passes::default(), top: 1, runs: 1 }
 }
 
 /// Expressions of convolutions, products and rows.

@@ -2,9 +2,9 @@
 
 use warpsight_engine::tune::{self, Judge};
 use warpsight_engine::verify::{Trial, Wrong, check_operator, tolerance};
-use warpsight_generate::ScheduleFamily;
 use warpsight_generate::operators::parse_operator;
 use warpsight_generate::prune::Allowance;
+use warpsight_generate::{Passes, ScheduleFamily};
 use warpsight_ir::{Checked, Expr, Family, Program, Status, Stmt, profile};
 use warpsight_predict::KernelModel;
 use warpsight_run::{Device, DeviceError, DeviceInfo, DeviceLimits, Job, JobResult, MemorySpec, Session};
@@ -106,7 +106,8 @@ fn the_next_best_is_taken() {
     let mut rng = fastrand::Rng::with_seed(6);
     let family = conv();
     let profile = profile::builtin("adreno640").expect("is there").expect("parses");
-    let judge = Judge { profile: &profile, model: &KernelModel, allowance: Allowance::default(), top: 1, runs: 1 };
+    let judge =
+        Judge { profile: &profile, model: &KernelModel, allowance: Allowance::default(), passes: Passes::default(), top: 1, runs: 1 };
     let (_, ranked) = tune::rank(&family, family.configs(), &judge).expect("ranks");
     let mut device = Bad { inner: simulator(), jobs: 0 };
     let mut seen = vec![];
@@ -149,7 +150,7 @@ fn kernels_that_spill_give_way() {
     let profile = profile::builtin("adreno640").expect("is there").expect("parses");
     let mut allowance = Allowance::default();
     allowance.residency.max_registers = Some(64);
-    let judge = Judge { profile: &profile, model: &KernelModel, allowance, top: 1, runs: 1 };
+    let judge = Judge { profile: &profile, model: &KernelModel, allowance, passes: Passes::default(), top: 1, runs: 1 };
     let (_, ranked) = tune::rank(&family, family.configs(), &judge).expect("ranks");
     let chosen = |spilling: usize, others: &[warpsight_ir::Ranked], limit: &mut Option<u32>| {
         let mut device = Short { inner: simulator(), spilling };

@@ -1,10 +1,10 @@
 //! The Family of a tensor expression, and its lowering step by step.
 
-use crate::addresses::eliminate_common_addresses;
 use crate::expr::{Index, TensorExpr};
 use crate::kernel::outline;
 use crate::layout::{Layout, Place};
 use crate::nest::Nest;
+use crate::passes::{Pass, Passes};
 use crate::program::program;
 use crate::schedule::{Choice, Knobs, Meeting, axis, show_choice};
 use warpsight_ir::{Checked, Config, ConfigSpace, Family, Kernel, LowerError, Name};
@@ -27,6 +27,8 @@ pub struct ScheduleFamily {
     small: bool,
     /// Whether every value is a number and every place affine.
     plain: bool,
+    /// What happens to lowered Programs.
+    passes: Passes,
 }
 
 /// What a work-item does, all arrangements of work-items in groups, and all places of its tensors: each pair of these is a configuration.
@@ -58,7 +60,7 @@ pub enum Lowering {
     Loads,
     /// The Program with coordinate vectors.
     Program,
-    /// Common parts of addresses computed once per loop (paper 001, Algorithm 1).
+    /// What [`Passes`] make of it: common parts of addresses computed once per loop (paper 001, Algorithm 1).
     Addresses,
 }
 
@@ -82,9 +84,19 @@ impl Lowering {
 impl ScheduleFamily {
     /// Opens the family of an expression.
     pub fn new(expr: TensorExpr) -> Self {
-        let knobs = Knobs::of(&expr);
+        Self::by(expr, Passes::default())
+    }
+
+    /// The same by other passes than by default.
+    pub fn by(expr: TensorExpr, passes: Passes) -> Self {
+        let knobs = Knobs::of(&expr, passes.has(Pass::SetImage));
         let (small, plain) = (is_small(&expr), expr.is_plain());
-        Self { expr, knobs, small, plain }
+        Self { expr, knobs, small, plain, passes }
+    }
+
+    /// By which passes its Programs are made.
+    pub fn passes(&self) -> Passes {
+        self.passes
     }
 
     /// The expression.
@@ -196,10 +208,10 @@ impl ScheduleFamily {
         })
     }
 
-    /// The Program that devices run: lowered, with common address parts eliminated.
+    /// The Program that devices run: lowered, and what the passes make of it.
     pub fn finish(&self, config: &Config) -> Result<Checked, LowerError> {
         let program = self.lower(config)?;
-        Checked::new(eliminate_common_addresses(program.into_inner()))
+        Checked::new(self.passes.apply(program.into_inner()))
             .map_err(|source| LowerError::Invalid { step: Lowering::Addresses.name(), source })
     }
 

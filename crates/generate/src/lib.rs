@@ -13,7 +13,6 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-pub mod addresses;
 pub mod candidates;
 pub mod expr;
 pub mod family;
@@ -23,6 +22,7 @@ pub mod layout;
 pub mod names;
 pub mod nest;
 pub mod operators;
+pub mod passes;
 pub mod program;
 pub mod prune;
 pub mod schedule;
@@ -33,5 +33,6 @@ pub use expr::{Operator, Role, Tensor, TensorExpr};
 pub use family::{Lowering, ScheduleFamily, Work};
 pub use key::ExprKey;
 pub use layout::{Layout, Place};
+pub use passes::{Pass, Passes};
 pub use prune::{Pruned, prune};
 pub use schedule::Meeting;

@@ -151,8 +151,8 @@ impl Choice {
 }
 
 impl Knobs {
-    /// The knobs of an expression.
-    pub fn of(expr: &TensorExpr) -> Self {
+    /// The knobs of an expression, whose tensors may lie in images or not.
+    pub fn of(expr: &TensorExpr, images: bool) -> Self {
         let parallel = expr.axes.len();
         let mut main: Vec<AxisId> = (0..parallel).map(AxisId).filter(|&a| !expr.written_out(a)).collect();
         main.sort_by_key(|a| std::cmp::Reverse(expr.axes[a.0].extent));
@@ -182,7 +182,7 @@ impl Knobs {
         let gathered = expr.gathered();
         let movable = |(t, tensor): &(usize, &Tensor)| !gathered.contains(t) && tensor.element != Scalar::I32;
         let mut placeable: Vec<(usize, Vec<Place>)> =
-            tensors.filter(movable).map(|(t, tensor)| (t, places(tensor))).filter(|own| own.1.len() > 1).collect();
+            tensors.filter(movable).map(|(t, tensor)| (t, places(tensor, images))).filter(|own| own.1.len() > 1).collect();
         // Of many tensors all ways together are too many to look at: the last inputs lie row by row.
         let together =
             |own: &[(usize, Vec<Place>)]| own.iter().try_fold(1_usize, |n, own| n.checked_mul(own.1.len())).unwrap_or(usize::MAX);
@@ -507,14 +507,14 @@ fn without_rest(extent: i64) -> Option<i32> {
 }
 
 /// How a tensor may lie. Activations of pictures lie in blocks of their channels, too, where these fill more than a half of one.
-fn places(tensor: &Tensor) -> Vec<Place> {
+fn places(tensor: &Tensor, images: bool) -> Vec<Place> {
     let rank = tensor.shape.len();
     let mut places = vec![Place::Buffer];
     if rank >= 2 && is_free(tensor) {
         // Before rows: where nothing else tells them apart, what is read in order is read in one place.
         places.insert(0, Place::Panels);
     }
-    if rank >= 2 {
+    if rank >= 2 && images {
         places.push(Place::Image);
     }
     if rank >= 4 && !is_free(tensor) {

@@ -51,7 +51,7 @@ fn settle_on(
 ) -> Result<(), Failure> {
     let graph = &loaded.graph;
     let stem = path.file_stem().map_or("network".into(), |s| s.to_string_lossy());
-    let network = Network::new(plan)?;
+    let network = Network::by(plan, target.passes)?;
     network.fits(&target.device.info().limits)?;
     loaded.fits(path)?;
     let reference = Reference { values: &|inputs| evaluate_f64(graph, inputs), work: loaded.plan.work(), most: EVALUATED };

@@ -114,7 +114,7 @@ fn kernels(
     let mut searched = Searched::default();
     let mut dumped = vec![];
     for step in operator.kernels() {
-        let family = ScheduleFamily::new(step.clone());
+        let family = ScheduleFamily::by(step.clone(), target.passes);
         let judge = judging.judge(&target.profile);
         if let Some(stage) = args.dump {
             let (_, ranked) = tune::rank_all(&family, &judge)?;
@@ -195,7 +195,7 @@ fn sequence(
     if chosen.taken.operator != *direct {
         plan.replace(0, chosen.taken.operator.clone());
     }
-    let network = Network::new(&plan)?;
+    let network = Network::by(&plan, target.passes)?;
     let reference = Reference { values: &|inputs| whole.evaluate_f64(inputs), work: whole.work(), most: EVALUATED };
     let done = network::optimize(&network, &Settled::as_it_is(&plan), &reference, &direct.kind, args, target, record)?;
     if let Some(trace) = trace.take() {

@@ -91,10 +91,11 @@ pub fn search(
             plan.replace(0, own.operator.clone());
         }
         let alone = if own.name == picked.name { picked.alone.as_deref_mut() } else { None };
+        let passes = target.passes;
         let mut kernels = Kernels { args, target, record, rng };
         all.push(match own.operator.steps.as_slice() {
-            [step] => kernels.alone(own.name, ScheduleFamily::new(step.clone()), alone)?,
-            _ => kernels.network(own.name, &Network::new(&plan)?)?,
+            [step] => kernels.alone(own.name, ScheduleFamily::by(step.clone(), passes), alone)?,
+            _ => kernels.network(own.name, &Network::by(&plan, passes)?)?,
         });
     }
     let time = picked.alone.and_then(|alone| alone.time).map_or(time, |time| time.0);

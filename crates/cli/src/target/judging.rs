@@ -3,6 +3,7 @@
 use super::Target;
 use super::model::Model;
 use warpsight_engine::tune::Judge;
+use warpsight_generate::Passes;
 use warpsight_generate::prune::Allowance;
 use warpsight_ir::Profile;
 
@@ -10,6 +11,7 @@ use warpsight_ir::Profile;
 pub struct Judging {
     model: Model,
     allowance: Allowance,
+    passes: Passes,
     top: usize,
     runs: u32,
 }
@@ -17,7 +19,7 @@ pub struct Judging {
 impl Judging {
     /// By so many of the model's first choices, each timed in so many runs.
     pub fn new(target: &Target, top: u32, runs: u32) -> Self {
-        Self { model: target.model, allowance: target.allowance, top: top as usize, runs }
+        Self { model: target.model, allowance: target.allowance, passes: target.passes, top: top as usize, runs }
     }
     /// The model's first choice, briefly timed: for verbs that only run.
     pub fn first(target: &Target) -> Self {
@@ -25,6 +27,6 @@ impl Judging {
     }
     /// For the engine.
     pub fn judge<'a>(&'a self, profile: &'a Profile) -> Judge<'a> {
-        Judge { profile, model: self.model.get(), allowance: self.allowance, top: self.top, runs: self.runs }
+        Judge { profile, model: self.model.get(), allowance: self.allowance, passes: self.passes, top: self.top, runs: self.runs }
     }
 }

@@ -7,7 +7,7 @@ use warpsight_engine::search::times;
 use warpsight_engine::tune::{self, Judge};
 use warpsight_generate::family::VERSION;
 use warpsight_generate::prune::Allowance;
-use warpsight_generate::{Place, ScheduleFamily};
+use warpsight_generate::{Passes, Place, ScheduleFamily};
 use warpsight_ir::{Config, CostModel, Family, Profile, RankFamily};
 use warpsight_predict::KernelModel;
 use warpsight_predict::baselines::{ReuseDistance, Roofline};
@@ -85,14 +85,28 @@ impl Bench<'_> {
         let models: [&(dyn RankFamily + Sync); 4] = [&KernelModel, &Paper000, &ReuseDistance, &Roofline];
         let mut picked: Vec<Picked> = vec![];
         for (n, model) in models.into_iter().enumerate() {
-            let judge = Judge { profile: self.profile, model, allowance: Allowance::of(self.profile), top: FEW, runs: 5 };
+            let judge = Judge {
+                profile: self.profile,
+                model,
+                allowance: Allowance::of(self.profile),
+                passes: Passes::default(),
+                top: FEW,
+                runs: 5,
+            };
             let mut own = self.picks(family, &judge, &space, &time_of);
             if n == 0 {
                 own.tau = self.ranked(family, &ran);
             }
             picked.push(own);
         }
-        let judge = Judge { profile: self.profile, model: &KernelModel, allowance: Allowance::of(self.profile), top: FEW, runs: 5 };
+        let judge = Judge {
+            profile: self.profile,
+            model: &KernelModel,
+            allowance: Allowance::of(self.profile),
+            passes: Passes::default(),
+            top: FEW,
+            runs: 5,
+        };
         let tiles: Vec<Config> = space.iter().filter(|config| is_plain(family, config)).cloned().collect();
         picked.push(self.picks(family, &judge, &tiles, &time_of));
         let vanilla = ran.iter().filter(|own| is_vanilla(family, own.0)).min_by(|a, b| a.1.total_cmp(&b.1));
@@ -168,7 +182,14 @@ impl Bench<'_> {
         let mut all: Vec<Option<f64>> = kept.lines().map(|line| line.parse().ok()).collect();
         if all.len() != configs.len() {
             // Those that are expected to be fast first: what takes far longer is given up.
-            let judge = Judge { profile: self.profile, model: &KernelModel, allowance: Allowance::default(), top: FIRST, runs: 5 };
+            let judge = Judge {
+                profile: self.profile,
+                model: &KernelModel,
+                allowance: Allowance::default(),
+                passes: Passes::default(),
+                top: FIRST,
+                runs: 5,
+            };
             let (_, first) = tune::rank(family, configs.iter().cloned(), &judge)?;
             let first: Vec<Config> = first.into_iter().take(FIRST).map(|own| own.config).collect();
             let mut least = f64::INFINITY;

@@ -9,10 +9,19 @@
 
 use std::collections::HashMap;
 use warpsight_ir::range::Ranges;
-use warpsight_ir::{Affine, BinaryOp, Bound, Expr, Name, ParamKind, Program, Scalar, Stmt};
+use warpsight_ir::{Affine, BinaryOp, Bound, Expr, Name, ParamKind, Program, Scalar, Stmt, Type};
+
+/// What is computed once beside addresses.
+#[derive(Clone, Copy, Debug)]
+pub struct Sharing {
+    /// What bounds ask.
+    pub bounds: bool,
+    /// Whether multiples of a loop's variable become sums from trip to trip.
+    pub strength: bool,
+}
 
 /// Rewrites a Program whose loops and axes have constant extents; what is not affine stays as it is.
-pub fn eliminate_common_addresses(mut program: Program) -> Program {
+pub fn eliminate(mut program: Program, sharing: Sharing) -> Program {
     let mut survey = Survey { ranges: Ranges::of_program(&program), strides: strides(&program), failed: vec![] };
     survey.block(&program.body);
     let Survey { strides: mut linear, failed, .. } = survey;
@@ -23,10 +32,10 @@ pub fn eliminate_common_addresses(mut program: Program) -> Program {
         }
     }
     let names = names_of(&program);
-    let mut rewriter = Rewriter { linear, levels: vec![], count: 0, names };
+    let mut rewriter = Rewriter { linear, levels: vec![], count: 0, names, sharing };
     let first: Vec<Name> =
         program.launch.groups.iter().map(|a| &a.name).chain(program.launch.lanes.iter().map(|a| &a.name)).cloned().collect();
-    program.body = rewriter.block(program.body, &first);
+    program.body = rewriter.block(program.body, &first, None);
     program
 }
 
@@ -127,6 +136,18 @@ struct Level {
     known: HashMap<Vec<(Name, i32)>, Name>,
     /// Declarations to put before the statement at hand.
     pending: Vec<Stmt>,
+    /// How the variable of the loop whose body this is goes on, where multiples of it are summed up.
+    counter: Option<Counter>,
+    /// What each trip ends with.
+    ending: Vec<Stmt>,
+}
+
+/// A loop's variable.
+#[derive(Clone)]
+struct Counter {
+    var: Name,
+    from: Expr,
+    step: u32,
 }
 
 struct Rewriter {
@@ -134,11 +155,12 @@ struct Rewriter {
     levels: Vec<Level>,
     count: usize,
     names: Vec<Name>,
+    sharing: Sharing,
 }
 
 impl Rewriter {
-    fn block(&mut self, stmts: Vec<Stmt>, vars: &[Name]) -> Vec<Stmt> {
-        self.levels.push(Level { vars: vars.to_vec(), ..Level::default() });
+    fn block(&mut self, stmts: Vec<Stmt>, vars: &[Name], counter: Option<Counter>) -> Vec<Stmt> {
+        self.levels.push(Level { vars: vars.to_vec(), counter, ..Level::default() });
         let depth = self.levels.len() - 1;
         let mut out = vec![];
         for stmt in stmts {
@@ -151,6 +173,7 @@ impl Rewriter {
             out.push(stmt);
             self.levels[depth].vars.extend(declared);
         }
+        out.append(&mut self.levels[depth].ending);
         self.levels.pop();
         out
     }
@@ -162,14 +185,15 @@ impl Rewriter {
             Stmt::Assign { name, value } => Stmt::Assign { name, value: self.expr(value) },
             Stmt::For { var, from, to, step, unroll, body } => {
                 let (from, to) = (self.expr(from), self.expr(to));
-                let body = self.block(body, std::slice::from_ref(&var));
+                let counter = self.sharing.strength.then(|| Counter { var: var.clone(), from: from.clone(), step });
+                let body = self.block(body, std::slice::from_ref(&var), counter);
                 Stmt::For { var, from, to, step, unroll, body }
             }
             Stmt::If { condition, then, otherwise } => {
                 let condition = self.expr(condition);
-                Stmt::If { condition, then: self.block(then, &[]), otherwise: self.block(otherwise, &[]) }
+                Stmt::If { condition, then: self.block(then, &[], None), otherwise: self.block(otherwise, &[], None) }
             }
-            Stmt::Scope(body) => Stmt::Scope(self.block(body, &[])),
+            Stmt::Scope(body) => Stmt::Scope(self.block(body, &[], None)),
             Stmt::Store { target, index, value, guard, policy } => {
                 let value = self.expr(value);
                 let (index, guard) = (self.index(&target, index), self.guard(guard));
@@ -216,6 +240,9 @@ impl Rewriter {
     }
 
     fn guard(&mut self, guard: Vec<Bound>) -> Vec<Bound> {
+        if !self.sharing.bounds {
+            return guard;
+        }
         guard.into_iter().map(|b| Bound { value: self.sum(b.value), ..b }).collect()
     }
 
@@ -245,13 +272,16 @@ impl Rewriter {
                 sum = Some(Expr::Var(name.clone()));
                 continue;
             }
-            let mut parts = sum.into_iter().chain(here.iter().map(|(n, c)| scaled(n, i64::from(*c))));
-            let first = parts.next().unwrap_or(Expr::int(0));
-            let value = parts.fold(first, |a, b| Expr::binary(BinaryOp::Add, a, b));
             let name = self.fresh();
-            let level = &mut self.levels[depth];
-            level.known.insert(terms.clone(), name.clone());
-            level.pending.push(Stmt::Let { name: name.clone(), value });
+            let step = self.levels[depth].counter.clone().filter(|counter| matches!(&here[..], [(own, _)] if *own == counter.var));
+            match step {
+                Some(counter) => self.count_up(depth, &name, sum, &counter, here[0].1),
+                None => {
+                    let value = summed(sum.into_iter().chain(here.iter().map(|(n, c)| scaled(Expr::Var(n.clone()), i64::from(*c)))));
+                    self.levels[depth].pending.push(Stmt::Let { name: name.clone(), value });
+                }
+            }
+            self.levels[depth].known.insert(terms.clone(), name.clone());
             sum = Some(Expr::Var(name));
         }
         match (sum, form.constant) {
@@ -260,6 +290,19 @@ impl Rewriter {
             (Some(sum), c) if c < 0 => Expr::binary(BinaryOp::Sub, sum, Expr::int(-c)),
             (Some(sum), c) => Expr::binary(BinaryOp::Add, sum, Expr::int(c)),
         }
+    }
+
+    /// Declares `sum + factor × var` before the loop at this depth, and adds to it at the end of each trip.
+    fn count_up(&mut self, depth: usize, name: &Name, sum: Option<Expr>, counter: &Counter, factor: i32) {
+        let factor = i64::from(factor);
+        let init = match (counter.from.as_int(), sum) {
+            (Some(0), Some(sum)) => sum,
+            (Some(from), sum) => summed(sum.into_iter().chain([Expr::int(from * factor)])),
+            (None, sum) => summed(sum.into_iter().chain([scaled(counter.from.clone(), factor)])),
+        };
+        self.levels[depth - 1].pending.push(Stmt::Var { name: name.clone(), ty: Type::scalar(Scalar::I32), init });
+        let next = summed([Expr::Var(name.clone()), Expr::int(factor * i64::from(counter.step))]);
+        self.levels[depth].ending.push(Stmt::Assign { name: name.clone(), value: next });
     }
 
     fn fresh(&mut self) -> Name {
@@ -286,13 +329,16 @@ fn mentioned(exprs: &[Expr]) -> Vec<Name> {
     names
 }
 
-fn scaled(name: &Name, factor: i64) -> Expr {
-    let var = Expr::Var(name.clone());
-    if factor == 1 { var } else { Expr::binary(BinaryOp::Mul, var, Expr::int(factor)) }
+fn summed(parts: impl IntoIterator<Item = Expr>) -> Expr {
+    parts.into_iter().reduce(|a, b| Expr::binary(BinaryOp::Add, a, b)).unwrap_or(Expr::int(0))
+}
+
+fn scaled(value: Expr, factor: i64) -> Expr {
+    if factor == 1 { value } else { Expr::binary(BinaryOp::Mul, value, Expr::int(factor)) }
 }
 
 /// Every name a Program uses.
-fn names_of(program: &Program) -> Vec<Name> {
+pub(super) fn names_of(program: &Program) -> Vec<Name> {
     fn declared(stmts: &[Stmt], names: &mut Vec<Name>) {
         for stmt in stmts {
             match stmt {
@@ -322,7 +368,7 @@ mod tests {
     /// The parameter after elimination of a program that reads `x` of these extents at `index`, with a group axis `g` of `groups`.
     fn linear(dims: &str, groups: i64, index: &str) -> bool {
         let text = format!("program p {{ read buffer x: f32[{dims}] groups g = {groups} {{ let b = g * 2 let v = x[{index}] }} }}");
-        let program = eliminate_common_addresses(parse(&text).unwrap_or_else(|e| panic!("{e}")));
+        let program = eliminate(parse(&text).unwrap_or_else(|e| panic!("{e}")), Sharing { bounds: true, strength: false });
         match &program.params[0].kind {
             ParamKind::Buffer { dims, .. } => dims.len() == 1,
             ParamKind::Image { .. } | ParamKind::Channel { .. } => false,

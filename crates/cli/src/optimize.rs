@@ -73,9 +73,9 @@ pub struct Args {
     /// What kernels are made without, to see what it gains: what work-items of a group meet for, or a pass of lowering.
     #[arg(long, value_name = "WHAT,…", value_delimiter = ',', value_enum, ignore_case = true)]
     without: Vec<Without>,
-    /// A pass of lowering that is not applied by default.
-    #[arg(long, value_name = "WHAT", value_enum, ignore_case = true)]
-    with: Option<With>,
+    /// Passes of lowering that are not applied by default.
+    #[arg(long, value_name = "WHAT,…", value_delimiter = ',', value_enum, ignore_case = true)]
+    with: Vec<With>,
     /// Print the best configuration after this step of lowering, and nothing else (with --op).
     #[arg(long, value_name = "STEP", conflicts_with_all = ["model", "search", "budget", "seed", "top", "runs", "out", "accesses", "trace"],
         value_parser = named(&Lowering::ALL.map(|stage| (stage.name(), stage))))]
@@ -223,8 +223,19 @@ impl Without {
 /// Passes that are not applied by default.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum With {
+    /// Texels in columns and in blocks of 2, 4 and 8, beside rows.
+    Patterns,
     /// Multiples of a loop's variable become sums from trip to trip.
     Strength,
+}
+
+impl With {
+    fn pass(self) -> Pass {
+        match self {
+            Self::Patterns => Pass::Patterns,
+            Self::Strength => Pass::Strength,
+        }
+    }
 }
 
 /// Runs the verb.
@@ -242,8 +253,8 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
     let mut target = args.target.open()?;
     target.model = args.judged_by;
     args.without.iter().for_each(|what| what.apply(&mut target));
-    if let Some(With::Strength) = args.with {
-        target.passes = target.passes.set(Pass::Strength, true);
+    for what in &args.with {
+        target.passes = target.passes.set(what.pass(), true);
     }
     if let (Some(file), Some(text)) = (&args.import_kernel_tuner, &args.op) {
         return operator::compare(file, text, args, &target, json);

@@ -4,7 +4,7 @@ use crate::expr::{Index, TensorExpr};
 use crate::kernel::outline;
 use crate::layout::{Layout, Place};
 use crate::nest::Nest;
-use crate::passes::{Pass, Passes};
+use crate::passes::Passes;
 use crate::program::program;
 use crate::schedule::{Choice, Knobs, Meeting, axis, show_choice};
 use warpsight_ir::{Checked, Config, ConfigSpace, Family, Kernel, LowerError, Name};
@@ -89,7 +89,7 @@ impl ScheduleFamily {
 
     /// The same by other passes than by default.
     pub fn by(expr: TensorExpr, passes: Passes) -> Self {
-        let knobs = Knobs::of(&expr, passes.has(Pass::SetImage));
+        let knobs = Knobs::of(&expr, passes);
         let (small, plain) = (is_small(&expr), expr.is_plain());
         Self { expr, knobs, small, plain, passes }
     }

@@ -15,8 +15,15 @@ const TEXEL: i64 = 4;
 pub enum Place {
     /// A buffer, dimensions in their order, nothing padded.
     Buffer,
-    /// An image, four elements along one dimension to a texel.
+    /// An image, four elements along one dimension to a texel: what is read one after the other lies along rows.
     Image,
+    /// The same image with columns and rows exchanged: what is read one after the other lies along columns (paper 000, section 3.2).
+    #[serde(rename = "image_column")]
+    Column,
+    /// An image in which so many texels that would follow each other in a row lie below each other, then as many to their right (paper 000's
+    /// block-2, -4 and -8).
+    #[serde(rename = "image_block")]
+    Tall(u8),
     /// Of constants: a buffer in which all that a work-item reads lies together, in the order in which it does.
     Panels,
     /// A buffer in which so many neighbours along the channels lie side by side: `n c h w` becomes `n c/8 h w 8`.
@@ -26,14 +33,14 @@ pub enum Place {
 impl Place {
     /// Whether it is an image.
     pub fn is_image(self) -> bool {
-        self == Self::Image
+        matches!(self, Self::Image | Self::Column | Self::Tall(_))
     }
 
     /// Elements along the packed dimension that lie side by side, where a dimension is packed.
     pub fn block(self) -> Option<i64> {
         match self {
             Self::Buffer | Self::Panels => None,
-            Self::Image => Some(TEXEL),
+            Self::Image | Self::Column | Self::Tall(_) => Some(TEXEL),
             Self::Blocks(width) => Some(width.into()),
         }
     }
@@ -44,6 +51,8 @@ impl Place {
             Self::Buffer => "buffer".to_owned(),
             Self::Panels => "panels".to_owned(),
             Self::Image => "image".to_owned(),
+            Self::Column => "image_column".to_owned(),
+            Self::Tall(height) => format!("image_block{height}"),
             Self::Blocks(width) => format!("blocks{width}"),
         }
     }
@@ -111,7 +120,34 @@ impl Layout {
         let (rank, pack) = (tensor.shape.len(), packed_dim(tensor.shape.len()));
         let Some(width) = place.block() else { return Self::buffer(tensor) };
         let whole = (0..rank).map(|d| (d, if d == pack { width } else { 1 }));
-        Self::new(&tensor.shape, whole.chain([(pack, 1)]), place.is_image().then_some(rank - 1))
+        Self::new(&tensor.shape, whole.chain([(pack, 1)]), place.is_image().then_some(rank - 1)).patterned(place)
+    }
+
+    /// An image whose texels lie along rows in the pattern of another place; the same where that has none, or no row is long enough.
+    pub fn patterned(self, place: Place) -> Self {
+        let Some(rows) = self.rows else { return self };
+        let (row, rest) = self.axes.split_at(rows);
+        let (column, texel) = rest.split_at(rest.len() - 1);
+        let (axes, rows): (SmallVec<[MemoryAxis; 6]>, usize) = match place {
+            Place::Column => ([column, row, texel].concat().into(), column.len()),
+            Place::Tall(height) => {
+                let height = i64::from(height);
+                let parts = |axis: &MemoryAxis| axis.extent >= height && (self.is_outermost(axis) || axis.extent % height == 0);
+                let Some(at) = column.iter().rposition(parts) else { return self };
+                let below = MemoryAxis { extent: height, ..column[at] };
+                let mut beside = column.to_vec();
+                beside[at].stride *= height;
+                beside[at].extent = (beside[at].extent + height - 1) / height;
+                ([row, &[below], &beside, texel].concat().into(), row.len() + 1)
+            }
+            _ => return self,
+        };
+        Self { axes, rows: Some(rows), ..self }
+    }
+
+    /// Whether no part of the axis' dimension counts more elements.
+    fn is_outermost(&self, axis: &MemoryAxis) -> bool {
+        !self.axes.iter().any(|other| other.dim == axis.dim && other.stride > axis.stride)
     }
 
     /// Shape, element type and place in words.
@@ -208,8 +244,7 @@ impl Layout {
     /// The place of an element along a memory axis.
     fn digit(&self, axis: &MemoryAxis, index: i64) -> i64 {
         let quotient = index.div_euclid(axis.stride);
-        let outermost = !self.axes.iter().any(|other| other.dim == axis.dim && other.stride > axis.stride);
-        if outermost { quotient } else { quotient.rem_euclid(axis.extent) }
+        if self.is_outermost(axis) { quotient } else { quotient.rem_euclid(axis.extent) }
     }
 
     /// The coordinates of an element: one per memory axis for a buffer, (x, y) of its texel for an image.

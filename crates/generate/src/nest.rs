@@ -340,6 +340,12 @@ impl<'a> Nest<'a> {
             // That is what buffers are.
             return false;
         }
+        if let (Place::Tall(height), Some(axes)) = (self.choice.place[tensor], layout.image_axes())
+            && !axes[1].iter().any(|axis| axis.extent == i64::from(height))
+        {
+            // That is what rows are.
+            return false;
+        }
         if self.choice.stage.contains(&tensor) && self.choice.place[tensor] != Place::Buffer {
             return false;
         }

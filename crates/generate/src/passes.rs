@@ -18,6 +18,9 @@ use warpsight_ir::{Access, ParamKind, Program, Space};
 pub enum Pass {
     /// Tensors may lie in images, and keep their logical coordinates there. Without: in buffers alone.
     SetImage,
+    /// Texels of images may lie in other patterns than rows, for inputs and outputs alike: columns and blocks of 2, 4 or 8 (paper 000, section
+    /// 5: decided before all other schedules). Not by default: it is three times as many ways for each tensor to lie.
+    Patterns,
     /// A scalar beside a vector is one register that all lanes read. Without: a vector of it is written to private memory first.
     Autobroadcast,
     /// Common parts of addresses are computed once for each loop (Algorithm 1). Without: every access of an image converts a linear index by a
@@ -35,12 +38,14 @@ pub enum Pass {
 
 impl Pass {
     /// All of them, in the order in which they apply.
-    pub const ALL: [Self; 6] = [Self::SetImage, Self::Autobroadcast, Self::Addresses, Self::Bounds, Self::Qualifiers, Self::Strength];
+    pub const ALL: [Self; 7] =
+        [Self::SetImage, Self::Patterns, Self::Autobroadcast, Self::Addresses, Self::Bounds, Self::Qualifiers, Self::Strength];
 
     /// Its name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Self::SetImage => "set_image",
+            Self::Patterns => "patterns",
             Self::Autobroadcast => "autobroadcast",
             Self::Addresses => "addresses",
             Self::Bounds => "bounds",
@@ -55,9 +60,9 @@ impl Pass {
 pub struct Passes([bool; Pass::ALL.len()]);
 
 impl Default for Passes {
-    /// All but [`Pass::Strength`].
+    /// All but [`Pass::Patterns`] and [`Pass::Strength`].
     fn default() -> Self {
-        Self(Pass::ALL.map(|pass| pass != Pass::Strength))
+        Self(Pass::ALL.map(|pass| !matches!(pass, Pass::Patterns | Pass::Strength)))
     }
 }
 

@@ -194,7 +194,7 @@ impl Cut {
 /// Why tensors lie where nothing is gained on a device, whatever their sizes.
 fn nowhere(places: &[Place], allow: &Allowance) -> Option<&'static str> {
     let reason = |place: &Place| match place {
-        Place::Image => (allow.image == Some((0, 0))).then_some("image_size"),
+        Place::Image | Place::Column | Place::Tall(_) => (allow.image == Some((0, 0))).then_some("image_size"),
         Place::Blocks(width) => allow.vector.is_some_and(|vector| u32::from(*width) < vector).then_some("narrow_blocks"),
         Place::Buffer | Place::Panels => None,
     };

@@ -2,6 +2,7 @@
 
 use crate::expr::{Axis, AxisId, Combine, Index, Tensor, TensorExpr};
 use crate::layout::{Place, is_free, packed_dim};
+use crate::passes::{Pass, Passes};
 use smallvec::{SmallVec, smallvec};
 use std::fmt::Write;
 use std::ops::Range;
@@ -151,8 +152,8 @@ impl Choice {
 }
 
 impl Knobs {
-    /// The knobs of an expression, whose tensors may lie in images or not.
-    pub fn of(expr: &TensorExpr, images: bool) -> Self {
+    /// The knobs of an expression.
+    pub fn of(expr: &TensorExpr, passes: Passes) -> Self {
         let parallel = expr.axes.len();
         let mut main: Vec<AxisId> = (0..parallel).map(AxisId).filter(|&a| !expr.written_out(a)).collect();
         main.sort_by_key(|a| std::cmp::Reverse(expr.axes[a.0].extent));
@@ -182,7 +183,7 @@ impl Knobs {
         let gathered = expr.gathered();
         let movable = |(t, tensor): &(usize, &Tensor)| !gathered.contains(t) && tensor.element != Scalar::I32;
         let mut placeable: Vec<(usize, Vec<Place>)> =
-            tensors.filter(movable).map(|(t, tensor)| (t, places(tensor, images))).filter(|own| own.1.len() > 1).collect();
+            tensors.filter(movable).map(|(t, tensor)| (t, places(tensor, passes))).filter(|own| own.1.len() > 1).collect();
         // Of many tensors all ways together are too many to look at: the last inputs lie row by row.
         let together =
             |own: &[(usize, Vec<Place>)]| own.iter().try_fold(1_usize, |n, own| n.checked_mul(own.1.len())).unwrap_or(usize::MAX);
@@ -334,7 +335,7 @@ impl Knobs {
     /// further than usual for wide blocks only.
     pub fn agree(&self, unroll: u32, places: &[i32]) -> bool {
         let own = self.placeable.iter().zip(places).map(|((_, known), &place)| known[place as usize]);
-        let mut packed = own.filter_map(|place| Some((place, place.block()?)));
+        let mut packed = own.filter_map(|place| Some((place.is_image(), place.block()?)));
         let first = packed.next();
         let alike = first.is_none_or(|first| packed.all(|own| own == first));
         alike && (unroll <= UNROLLED || first.is_some_and(|(_, block)| block >= i64::from(unroll)))
@@ -507,15 +508,18 @@ fn without_rest(extent: i64) -> Option<i32> {
 }
 
 /// How a tensor may lie. Activations of pictures lie in blocks of their channels, too, where these fill more than a half of one.
-fn places(tensor: &Tensor, images: bool) -> Vec<Place> {
+fn places(tensor: &Tensor, passes: Passes) -> Vec<Place> {
     let rank = tensor.shape.len();
     let mut places = vec![Place::Buffer];
     if rank >= 2 && is_free(tensor) {
         // Before rows: where nothing else tells them apart, what is read in order is read in one place.
         places.insert(0, Place::Panels);
     }
-    if rank >= 2 && images {
+    if rank >= 2 && passes.has(Pass::SetImage) {
         places.push(Place::Image);
+        if passes.has(Pass::Patterns) {
+            places.extend([Place::Column, Place::Tall(2), Place::Tall(4), Place::Tall(8)]);
+        }
     }
     if rank >= 4 && !is_free(tensor) {
         let channels = tensor.shape[packed_dim(rank)];

@@ -5,7 +5,7 @@ use warpsight_generate::candidates::candidates;
 use warpsight_generate::expr::{Axis, AxisId, Combine, Index, Operator, Role, ScalarExpr, Tensor, TensorExpr};
 use warpsight_generate::layout::stored;
 use warpsight_generate::operators::{global_average_pool, layernorm, parse_operator, softmax};
-use warpsight_generate::{Layout, Meeting, ScheduleFamily};
+use warpsight_generate::{Layout, Meeting, Pass, Passes, Place, ScheduleFamily};
 use warpsight_ir::{BinaryOp, Config, ConfigSpace, Family, Kernel, KnobValue, OpClass, Scalar, UnaryOp};
 
 fn tensor(name: &str, shape: &[i64], role: Role) -> Tensor {
@@ -215,7 +215,7 @@ fn says_the_same(outline: &Kernel, kernel: &Kernel, shown: &impl std::fmt::Debug
         corners
     };
     // Of coordinates within blocks the corners of what lies in several of them are not the corners of their parts.
-    let blocks = format!("{shown:?}").contains("blocks");
+    let blocks = format!("{shown:?}").contains("block");
     for (own, all) in corners(outline).into_iter().zip(corners(kernel)) {
         assert!(own == all || blocks && own.0 == all.0 && all.1.0 <= own.1.0 && own.1.1 <= all.1.1, "{shown:?}");
     }
@@ -291,51 +291,113 @@ fn so_have_convolutions_of_any_shape() {
     }
 }
 
+/// Whether it has a remainder in halves: of a sum that is nearly a multiple it jumps, and says nothing.
+fn jumps(expr: &TensorExpr) -> bool {
+    let mut found = false;
+    expr.scalars().for_each(|own| own.each(&mut |own| found |= matches!(own, ScalarExpr::Binary(BinaryOp::Rem, ..))));
+    found && expr.arithmetic() == Scalar::Half
+}
+
+/// What Programs of these configurations compute is the expression.
+fn compute_it(family: &ScheduleFamily, configs: &[Config], rng: &mut fastrand::Rng) {
+    let expr = family.expr();
+    let mut values = |t: &Tensor| stored(t.element, (0..t.len()).map(|_| rng.f32() * 2.0 - 1.0).collect());
+    let inputs: Vec<Vec<f32>> = expr.inputs.iter().map(&mut values).collect();
+    let doubles: Vec<Vec<f64>> = inputs.iter().map(|v| v.iter().map(|&x| f64::from(x)).collect()).collect();
+    let slices: Vec<&[f64]> = doubles.iter().map(Vec::as_slice).collect();
+    for config in configs {
+        let layouts = family.layouts(config).expect("legal");
+        for program in [family.lower(config).expect("lowers"), family.finish(config).expect("finishes")] {
+            let given = expr.inputs.iter().zip(&layouts).zip(&inputs);
+            let packed = given.map(|((t, p), v)| p.pack(t, v, if t.role == Role::Weight { 0.0 } else { f32::NAN }));
+            let mut data: Vec<Vec<u8>> = packed.collect();
+            let out: &Layout = layouts.last().expect("the output's");
+            data.push(vec![0xff; out.bytes(Scalar::F32) as usize]);
+            let mut bindings = warpsight_ir::Bindings { sizes: Default::default(), data };
+            warpsight_ir::interpret::interpret(&program, &mut bindings)
+                .unwrap_or_else(|e| panic!("{e}\n{:?}", family.space().describe(config)));
+            let got = out.unpack(&expr.output, bindings.data.last().expect("the output's"));
+            let (mut worst, mut largest) = (0.0f64, 1.0f64);
+            warpsight_generate::layout::for_each_index(&expr.result_axes().map(|a| a.extent).collect::<Vec<_>>(), |_, point| {
+                if expr.leaves_out(point) {
+                    return;
+                }
+                let flat = expr.output_position(point).expect("inside");
+                let want = expr.evaluate(point, &slices);
+                largest = largest.max(want.abs());
+                worst = worst.max((want - f64::from(got[flat])).abs()).max(if got[flat].is_nan() { 1e9 } else { 0.0 });
+            });
+            let most = if expr.arithmetic() == Scalar::Half { 5e-2 * largest } else { 1e-4 };
+            assert!(worst < most, "{worst} {:?}", family.space().describe(config));
+        }
+    }
+}
+
 #[test]
 fn lowered_programs_compute_the_expression() {
     let mut rng = fastrand::Rng::with_seed(11);
-    // The remainder of a sum that is nearly a multiple jumps: in halves it says nothing.
-    let jumps = |expr: &TensorExpr| {
-        let mut found = false;
-        expr.scalars().for_each(|own| own.each(&mut |own| found |= matches!(own, ScalarExpr::Binary(BinaryOp::Rem, ..))));
-        found && expr.arithmetic() == Scalar::Half
-    };
     for expr in expressions().into_iter().filter(|expr| !jumps(expr)) {
-        let family = ScheduleFamily::new(expr.clone());
-        let mut values = |t: &Tensor| stored(t.element, (0..t.len()).map(|_| rng.f32() * 2.0 - 1.0).collect());
-        let inputs: Vec<Vec<f32>> = expr.inputs.iter().map(&mut values).collect();
-        let doubles: Vec<Vec<f64>> = inputs.iter().map(|v| v.iter().map(|&x| f64::from(x)).collect()).collect();
-        let slices: Vec<&[f64]> = doubles.iter().map(Vec::as_slice).collect();
-        for config in &drawn(&family, &mut rng, 12) {
-            let layouts = family.layouts(config).expect("legal");
-            for program in [family.lower(config).expect("lowers"), family.finish(config).expect("finishes")] {
-                let mut data: Vec<Vec<u8>> = expr
-                    .inputs
-                    .iter()
-                    .zip(&layouts)
-                    .zip(&inputs)
-                    .map(|((t, p), v)| p.pack(t, v, if t.role == Role::Weight { 0.0 } else { f32::NAN }))
-                    .collect();
-                let out: &Layout = layouts.last().expect("the output's");
-                data.push(vec![0xff; out.bytes(Scalar::F32) as usize]);
-                let mut bindings = warpsight_ir::Bindings { sizes: Default::default(), data };
-                warpsight_ir::interpret::interpret(&program, &mut bindings)
-                    .unwrap_or_else(|e| panic!("{e}\n{:?}", family.space().describe(config)));
-                let got = out.unpack(&expr.output, bindings.data.last().expect("the output's"));
-                let (mut worst, mut largest) = (0.0f64, 1.0f64);
-                warpsight_generate::layout::for_each_index(&expr.result_axes().map(|a| a.extent).collect::<Vec<_>>(), |_, point| {
-                    if expr.leaves_out(point) {
-                        return;
-                    }
-                    let flat = expr.output_position(point).expect("inside");
-                    let want = expr.evaluate(point, &slices);
-                    largest = largest.max(want.abs());
-                    worst = worst.max((want - f64::from(got[flat])).abs()).max(if got[flat].is_nan() { 1e9 } else { 0.0 });
-                });
-                let most = if expr.arithmetic() == Scalar::Half { 5e-2 * largest } else { 1e-4 };
-                assert!(worst < most, "{worst} {:?}", family.space().describe(config));
+        let family = ScheduleFamily::new(expr);
+        let configs = drawn(&family, &mut rng, 12);
+        compute_it(&family, &configs, &mut rng);
+    }
+}
+
+/// Images whose texels lie in columns, or in blocks, of inputs and of results: outlines and Programs hold there, too.
+#[test]
+fn patterns_of_texels_hold_what_rows_do() {
+    let mut rng = fastrand::Rng::with_seed(5);
+    let mut seen: BTreeMap<(bool, Place), usize> = BTreeMap::new();
+    for (n, expr) in expressions().into_iter().filter(|expr| !jumps(expr)).enumerate() {
+        let family = ScheduleFamily::by(expr, Passes::default().set(Pass::Patterns, true));
+        let mut configs = family.sample(n as u64, 60, Meeting::ANY);
+        rng.shuffle(&mut configs);
+        let arranged = |config: &Config| -> Vec<(bool, Place)> {
+            let places = family.places(config).expect("legal");
+            let last = places.len() - 1;
+            let all = places.into_iter().enumerate().map(|(t, place)| (t == last, place));
+            all.filter(|own| matches!(own.1, Place::Column | Place::Tall(_))).collect()
+        };
+        // Of each pattern some, of inputs and of outputs.
+        let mut own: BTreeMap<(bool, Place), usize> = BTreeMap::new();
+        configs.retain(|config| {
+            let arranged = arranged(config);
+            let wanted = arranged.iter().any(|place| own.get(place).is_none_or(|&n| n < 2));
+            if wanted {
+                arranged.into_iter().for_each(|place| *own.entry(place).or_default() += 1);
             }
+            wanted
+        });
+        own.into_iter().for_each(|(place, n)| *seen.entry(place).or_default() += n);
+        for config in &configs {
+            says_the_same(&family.outline(config), &family.kernel(config), &family.space().describe(config));
         }
+        compute_it(&family, &configs, &mut rng);
+    }
+    println!("{seen:?}");
+    assert_eq!(seen.len(), 8, "{seen:?}");
+    assert!(seen.values().all(|&n| n >= 20), "{seen:?}");
+}
+
+/// Paper 000, figure 7: the second operand of a product by columns and in blocks of four, as Listing 1 means it.
+#[test]
+fn texels_lie_where_the_paper_says() {
+    let at = |place, k, n| {
+        let own = Layout::texels(&[16, 12], 1).patterned(place);
+        assert_eq!(
+            own.image_size(),
+            Some(match place {
+                Place::Image => (16, 3),
+                Place::Column => (3, 16),
+                _ => (4, 12),
+            })
+        );
+        own.coords(&[k, n]).to_vec()
+    };
+    for (k, w) in [(0, 0), (5, 2), (15, 1)] {
+        assert_eq!(at(Place::Image, k, w * 4), [k, w]);
+        assert_eq!(at(Place::Column, k, w * 4), [w, k]);
+        assert_eq!(at(Place::Tall(4), k, w * 4), [k / 4, w * 4 + k % 4]);
     }
 }
 

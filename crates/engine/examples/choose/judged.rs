@@ -214,7 +214,7 @@ impl Bench<'_> {
 fn is_plain(family: &ScheduleFamily, config: &Config) -> bool {
     let knobs = family.space().describe(config);
     let is = |name: &str, value: &str| knobs.get(name).is_none_or(|own| own.to_string() == value);
-    let images = family.places(config).is_some_and(|places| places.iter().all(|place| matches!(place, Place::Image)));
+    let images = family.places(config).is_some_and(|places| places.iter().all(|place| place.is_image()));
     images && is("stage", "none") && is("reduction_lanes", "1")
 }
 

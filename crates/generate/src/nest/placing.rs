@@ -26,7 +26,7 @@ impl<'a> Nest<'a> {
                     .or_else(|| image.then(|| index.and_then(|i| (0..i.len()).rev().find(|&d| self.aligned(&i[d], 4)))).flatten())
                     .unwrap_or(tensor.shape.len() - 1);
                 match index {
-                    _ if image => Layout::texels(&extents, innermost),
+                    _ if image => Layout::texels(&extents, innermost).patterned(place),
                     Some(index) if place == Place::Panels => Layout::ordered(&extents, self.order_of_reading(index, innermost)),
                     _ => Layout::ordered(&extents, (0..extents.len()).filter(|&d| d != innermost).chain([innermost]).map(|d| (d, 1))),
                 }

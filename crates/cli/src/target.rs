@@ -82,7 +82,11 @@ impl TargetArgs {
         if let Some(name) = info.id.strip_prefix("sim:")
             && let Some(found) = builtin(name)?
         {
-            return Ok(found);
+            // What is published of a phone may be too little to judge kernels by; what a probe finds of the simulated one is enough.
+            let memory = &found.memory;
+            let enough = memory.buffer_l1.line.get().is_some() || memory.l2.line.get().is_some();
+            let probed = if enough { None } else { builtin(&format!("sim-{name}"))? };
+            return Ok(probed.unwrap_or(found));
         }
         for name in by_detail() {
             if names(&info.name, name)

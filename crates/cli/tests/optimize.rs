@@ -40,6 +40,37 @@ fn one_operator_as_json() {
     assert!(report["network"]["max_abs_diff"].is_null());
 }
 
+/// Each switch of a pass leaves its mark on the chosen kernel, and what was made by other passes is not taken for it from the store.
+#[test]
+fn passes_are_switched() {
+    const OP: &str = "conv2d n=1 c=16 h=14 w=14 k=16 r=1 s=1";
+    let folder = tempfile::tempdir().expect("a folder");
+    let store = folder.path().join("s");
+    let dumped = |with: &[&str]| {
+        let args = [&["optimize", "--op", OP, "--sequences", "direct", "--dump", "addresses"], with].concat();
+        let output = command(&store, &args).output().expect("starts");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).expect("text")
+    };
+    let text = dumped(&[]);
+    assert!(text.contains("image") && !text.contains('%') && !text.contains("vec4_0"), "{text}");
+    assert!(!dumped(&["--without", "set_image"]).contains("image"));
+    assert!(dumped(&["--without", "autobroadcast"]).contains("vec4_0"));
+    assert!(dumped(&["--without", "addresses"]).contains('%'));
+    assert!(dumped(&["--without", "set_image,qualifiers"]).contains("read write buffer"));
+
+    let run = |with: &[&str]| json(&command(&store, &[&["optimize", "--op", OP, "--json"], with].concat()).output().expect("starts"));
+    let time = |report: &Value| report["chosen"]["time_s"].as_f64().expect("seconds");
+    let plain = time(&run(&[]));
+    assert!(time(&run(&["--without", "addresses"])) > 1.1 * plain);
+    assert_eq!(time(&run(&[])), plain);
+    let patterns = run(&["--with", "patterns"]);
+    assert!(patterns["candidates"].as_u64() > run(&[])["candidates"].as_u64().map(|n| 3 * n), "{}", patterns["candidates"]);
+
+    let wrong = command(&store, &["optimize", "--op", OP, "--without", "images"]).output().expect("starts");
+    assert!(wrong.status.code() == Some(2) && String::from_utf8_lossy(&wrong.stderr).contains("set_image"));
+}
+
 /// What no single kernel computes: its reduction is longer than one work-item's may be.
 const LONG: &str = "matmul m=1 n=1 k=33000 weights=none";
 

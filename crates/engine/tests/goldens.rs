@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use warpsight_generate::candidates::candidates;
 use warpsight_generate::expr::{Operator, Role, ScalarExpr};
 use warpsight_generate::operators::{Pool, PoolKind, Window, elementwise, global_average_pool, parse_operator, pool, tensor};
-use warpsight_generate::{Lowering, ScheduleFamily};
+use warpsight_generate::{Lowering, Pass, Passes, ScheduleFamily};
 use warpsight_ir::{BinaryOp, Config, CostModel, Family, Knob, KnobValue, Name, Scalar, Seconds, profile};
 use warpsight_predict::KernelModel;
 
@@ -35,6 +35,9 @@ fn operators() -> Vec<(&'static str, Operator)> {
         ("conv2d-1x1-halves", parse("conv2d n=1 c=16 h=7 w=9 k=24 r=1 s=1 dtype=f16")),
         ("dwconv2d", parse("dwconv2d n=1 c=8 h=13 w=16 r=3 s=3 stride=1 pad=1")),
         ("matmul", parse("matmul m=24 n=40 k=32 weights=none")),
+        // The two patterns of paper 000's figure 7.
+        ("matmul-column", parse("matmul m=24 n=40 k=32")),
+        ("matmul-block4", parse("matmul m=24 n=40 k=32")),
         ("matmul-row", parse("matmul m=1 n=40 k=200 weights=none")),
         ("softmax", parse("softmax n=30 c=10")),
         ("softmax-rows", sequence("rows", parse("softmax n=30 c=70"))),
@@ -55,7 +58,9 @@ fn stories_hold() {
         let many = operator.steps.len() > 1;
         for (n, expr) in operator.steps.into_iter().enumerate() {
             let folder = if many { root.join(name).join(format!("{}-{}", n + 1, expr.name)) } else { root.join(name) };
-            for (file, text) in story(&ScheduleFamily::new(expr), &folder) {
+            let patterns = matches!(name, "matmul-column" | "matmul-block4");
+            let passes = Passes::default().set(Pass::Patterns, patterns);
+            for (file, text) in story(&ScheduleFamily::by(expr, passes), &folder) {
                 differences.extend(compare(&folder.join(file), &text));
             }
             told.push(folder);

@@ -15,9 +15,10 @@ const TEXEL: i64 = 4;
 pub enum Place {
     /// A buffer, dimensions in their order, nothing padded.
     Buffer,
-    /// An image, four elements along one dimension to a texel: what is read one after the other lies along rows.
+    /// An image, four elements along one dimension to a texel: rows lie along the last dimension, of constants along what is read one after
+    /// the other.
     Image,
-    /// The same image with columns and rows exchanged: what is read one after the other lies along columns (paper 000, section 3.2).
+    /// The same image with columns and rows exchanged (paper 000, section 3.2).
     #[serde(rename = "image_column")]
     Column,
     /// An image in which so many texels that would follow each other in a row lie below each other, then as many to their right (paper 000's

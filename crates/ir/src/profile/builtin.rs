@@ -33,12 +33,24 @@ const PROFILES: [(&str, &str); 30] = [
     ("w6600", include_str!("../../profiles/w6600.toml")),
 ];
 
-/// The names that [`builtin`](super::builtin) knows, in alphabetical order.
+/// What a probe found of simulated devices; what is simulated by other names is judged by profiles of real ones.
+const PROBED: [(&str, &str); 7] = [
+    ("sim-a100-40", include_str!("../../profiles/sim-a100-40.toml")),
+    ("sim-adreno630", include_str!("../../profiles/sim-adreno630.toml")),
+    ("sim-adreno640", include_str!("../../profiles/sim-adreno640.toml")),
+    ("sim-adreno740", include_str!("../../profiles/sim-adreno740.toml")),
+    ("sim-mali-g76", include_str!("../../profiles/sim-mali-g76.toml")),
+    ("sim-mali-g77", include_str!("../../profiles/sim-mali-g77.toml")),
+    ("sim-mali-g77-paper", include_str!("../../profiles/sim-mali-g77-paper.toml")),
+];
+
+/// The names of devices that [`builtin`](super::builtin) knows, in alphabetical order. It knows profiles of simulated ones besides, by the name
+/// of the device behind `sim-`.
 pub fn builtin_names() -> Vec<&'static str> {
     PROFILES.iter().map(|p| p.0).collect()
 }
 
 /// Name and text of the built-in profile of that name, in whatever case.
 pub(super) fn builtin_text(name: &str) -> Option<(&'static str, &'static str)> {
-    PROFILES.iter().find(|p| p.0.eq_ignore_ascii_case(name)).copied()
+    PROFILES.iter().chain(&PROBED).find(|p| p.0.eq_ignore_ascii_case(name)).copied()
 }

@@ -4,9 +4,9 @@ use std::collections::HashSet;
 use warpsight_engine::search::guided::{Found, Guided, Learned, Learner, Strategy};
 use warpsight_engine::search::{Earlier, Ran, Timed};
 use warpsight_engine::tune::Judge;
-use warpsight_generate::ScheduleFamily;
 use warpsight_generate::operators::parse_operator;
 use warpsight_generate::prune::Allowance;
+use warpsight_generate::{Passes, ScheduleFamily};
 use warpsight_ir::sample::trees::{Ensemble, Growth, Table, Trees};
 use warpsight_ir::{Config, Family, Profile, Ranked, Seconds, profile};
 use warpsight_predict::baselines::Roofline;
@@ -49,7 +49,7 @@ fn family(text: &str) -> ScheduleFamily {
 
 /// A model that knows nothing of schedules.
 fn judge(profile: &Profile) -> Judge<'_> {
-    Judge { profile, model: &Roofline, allowance: Allowance::of(profile), top: 1, runs: 1 }
+    Judge { profile, model: &Roofline, allowance: Allowance::of(profile), passes: Passes::default(), top: 1, runs: 1 }
 }
 
 /// Seconds by how far each knob's value is from another configuration's, a factor of two from one end to the other: 1 µs there.

@@ -88,7 +88,8 @@ pub fn compare(file: &Path, text: &str, args: &Args, target: &Target, json: bool
     let operator: Operator = parse_operator(text).map_err(|e| Failure::input(e.to_string()).at(text))?;
     let offer = Offer { limits: &target.device.info().limits, names: args.sequences.as_deref() };
     let all = candidates::offered(&operator, &offer);
-    let families: Vec<ScheduleFamily> = all.iter().flat_map(|own| own.operator.kernels().cloned().map(ScheduleFamily::new)).collect();
+    let families: Vec<ScheduleFamily> =
+        all.iter().flat_map(|own| own.operator.kernels().cloned().map(|step| ScheduleFamily::by(step, target.passes))).collect();
     kernel_tuner::import(file, text, &families, args, target, json)
 }
 

@@ -7,7 +7,7 @@ use warpsight_engine::search::times;
 use warpsight_engine::tune::{self, Judge};
 use warpsight_generate::family::VERSION;
 use warpsight_generate::prune::Allowance;
-use warpsight_generate::{Passes, Place, ScheduleFamily};
+use warpsight_generate::{Passes, ScheduleFamily};
 use warpsight_ir::{Config, CostModel, Family, Profile, RankFamily};
 use warpsight_predict::KernelModel;
 use warpsight_predict::baselines::{ReuseDistance, Roofline};

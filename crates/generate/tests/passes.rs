@@ -1,29 +1,33 @@
 //! Passes switched off make other Programs that compute the same.
 
 use std::collections::BTreeMap;
+use warpsight_generate::layout::encode;
 use warpsight_generate::operators::parse_operator;
 use warpsight_generate::{Meeting, Pass, Passes, ScheduleFamily};
 use warpsight_ir::interpret::interpret;
-use warpsight_ir::{Bindings, Checked, Config, Expr, ParamKind, Program, Stmt};
+use warpsight_ir::{Bindings, Checked, Config, Expr, ParamKind, Program, Scalar, Stmt};
 
-const OPERATORS: [&str; 5] = [
+const OPERATORS: [&str; 6] = [
     "conv2d n=1 c=5 h=7 w=9 k=6 r=3 s=3 stride=1 pad=1",
     "matmul m=7 n=12 k=10",
     "conv2d n=1 c=8 h=6 w=6 k=8 r=1 s=1 stride=1 pad=0",
     "softmax n=3 c=21",
+    "matmul m=6 n=16 k=12 dtype=f16",
     "maxpool n=1 c=6 h=9 w=9 r=3 s=3 stride=2 pad=1",
 ];
 
 /// Memory of a Program's parameters, filled alike for all of one configuration.
 fn memory(program: &Program) -> Vec<Vec<u8>> {
     let mut rng = fastrand::Rng::with_seed(11);
-    let bytes = |kind: &ParamKind| match kind {
-        ParamKind::Buffer { dims, .. } => dims.iter().filter_map(Expr::as_int).product::<i64>() * 4,
-        ParamKind::Image { width, height, .. } => width.as_int().unwrap_or(0) * height.as_int().unwrap_or(0) * 16,
-        ParamKind::Channel { .. } => 0,
+    let elements = |kind: &ParamKind| match kind {
+        ParamKind::Buffer { dims, element, .. } => (dims.iter().filter_map(Expr::as_int).product::<i64>(), *element),
+        ParamKind::Image { width, height, format, .. } => {
+            (4 * width.as_int().unwrap_or(0) * height.as_int().unwrap_or(0), if format.bytes() == 8 { Scalar::F16 } else { Scalar::F32 })
+        }
+        ParamKind::Channel { .. } => (0, Scalar::F32),
     };
-    let filled = |n: i64| (0..n / 4).flat_map(|_| (rng.i32(-8..9) as f32 / 4.0).to_le_bytes()).collect();
-    program.params.iter().map(|own| bytes(&own.kind)).map(filled).collect()
+    let filled = |(n, element)| encode(element, &(0..n).map(|_| rng.i32(-8..9) as f32 / 4.0).collect::<Vec<_>>());
+    program.params.iter().map(|own| elements(&own.kind)).map(filled).collect()
 }
 
 fn run(program: &Checked) -> Vec<Vec<u8>> {

@@ -3,15 +3,15 @@
 
 use super::addresses::names_of;
 use super::walk::{Rewrite, rewrite};
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use warpsight_ir::typing::TypeEnv;
 use warpsight_ir::{Array, Expr, Name, Program, Scalar, Space, Stmt, StorePolicy, Type};
 
 /// Writes out every broadcast of a float that is no constant.
 pub fn written_out(mut program: Program) -> Program {
-    let mut by = Broadcasts { env: TypeEnv::of(&program), names: names_of(&program), of_stmt: 0, before: vec![], arrays: BTreeSet::new() };
+    let mut by = Broadcasts { env: TypeEnv::of(&program), names: names_of(&program), of_stmt: 0, before: vec![], arrays: BTreeMap::new() };
     program.body = rewrite(program.body, &mut by);
-    let private = |(name, width): (Name, u8)| Array { name, space: Space::Private, element: Scalar::F32, dims: vec![width.into()] };
+    let private = |(name, ty): (Name, Type)| Array { name, space: Space::Private, element: ty.scalar, dims: vec![ty.width.into()] };
     program.arrays.extend(by.arrays.into_iter().map(private));
     program
 }
@@ -22,23 +22,23 @@ struct Broadcasts {
     /// Vectors of the statement at hand so far: each has an array, which the next statement uses again.
     of_stmt: usize,
     before: Vec<Stmt>,
-    arrays: BTreeSet<(Name, u8)>,
+    arrays: BTreeMap<Name, Type>,
 }
 
 impl Broadcasts {
-    fn array(&mut self, width: u8) -> Name {
-        let mut name = format!("vec{width}_{}", self.of_stmt);
+    fn array(&mut self, ty: Type) -> Name {
+        let mut name = format!("{}vec{}_{}", if ty.scalar == Scalar::Half { "half" } else { "" }, ty.width, self.of_stmt);
         while self.names.iter().any(|own| **own == *name) {
             name.push('_');
         }
         self.of_stmt += 1;
         let name: Name = name.into();
-        self.arrays.insert((name.clone(), width));
+        self.arrays.insert(name.clone(), ty);
         name
     }
 
-    fn vector(&mut self, scalar: Expr, width: u8) -> Expr {
-        let name = self.array(width);
+    fn vector(&mut self, scalar: Expr, ty: Type) -> Expr {
+        let (name, width) = (self.array(ty), ty.width);
         let (index, source) = (vec![Expr::int(0)], name.clone());
         let value = Expr::Splat(Box::new(scalar), width);
         self.before.push(Stmt::Store { target: name, index: index.clone(), value, guard: vec![], policy: StorePolicy::WriteBack });
@@ -69,20 +69,15 @@ impl Rewrite for Broadcasts {
 
     fn expr(&mut self, expr: Expr) -> Expr {
         expr.map(&mut |own| match own {
-            Expr::Splat(scalar, width) if width > 1 && !matches!(*scalar, Expr::Const(_)) && self.is_float(&scalar) => {
-                self.vector(*scalar, width)
-            }
+            Expr::Splat(scalar, width) if width > 1 && !matches!(*scalar, Expr::Const(_)) => match self.env.type_of(&scalar) {
+                Ok(ty) if ty.scalar.is_float() => self.vector(*scalar, Type { width, ..ty }),
+                _ => Expr::Splat(scalar, width),
+            },
             other => other,
         })
     }
 
     fn before(&mut self) -> Vec<Stmt> {
         std::mem::take(&mut self.before)
-    }
-}
-
-impl Broadcasts {
-    fn is_float(&self, scalar: &Expr) -> bool {
-        self.env.type_of(scalar).is_ok_and(|ty| ty.scalar == Scalar::F32)
     }
 }

@@ -132,7 +132,14 @@ impl Bench<'_> {
     }
 
     fn seen(&self, family: &ScheduleFamily, space: &[Config], time_of: &dyn Fn(&Config) -> Option<f64>, best: f64) -> Option<Seen> {
-        let judge = Judge { profile: self.profile, model: &KernelModel, allowance: Allowance::of(self.profile), top: 1, runs: 5 };
+        let judge = Judge {
+            profile: self.profile,
+            model: &KernelModel,
+            allowance: Allowance::of(self.profile),
+            passes: Passes::default(),
+            top: 1,
+            runs: 5,
+        };
         let (_, ranked) = tune::rank(family, space.iter().cloned(), &judge).ok()?;
         let took = time_of(&ranked.first()?.config)?;
         Some((Pick::of(&ranked)?, took / best - 1.0))

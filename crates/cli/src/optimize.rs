@@ -65,7 +65,8 @@ pub struct Args {
     pub prune: Prune,
     /// Count what each reason drops of every legal configuration and what each criterion speaks against, and do nothing else (with --op, of the
     /// operator as it is). Where nothing is left, the configuration that violates least is named.
-    #[arg(long, conflicts_with_all = ["model", "search", "space", "top", "runs", "out", "accesses", "trace", "dump"])]
+    #[arg(long, conflicts_with_all = ["model", "search", "space", "top", "runs", "out", "accesses", "trace", "dump", "export_kernel_tuner",
+        "import_kernel_tuner"])]
     pub explain_pruning: bool,
     /// Sequences of kernels that operators may be computed by, in place of all; an operator that has none of these stays as it is.
     #[arg(long, value_name = "NAME,…", value_delimiter = ',', ignore_case = true, value_parser = PossibleValuesParser::new(sequences::NAMES))]
@@ -97,7 +98,7 @@ pub struct Args {
     pub export_kernel_tuner: Option<PathBuf>,
     /// Reads such results (T4), or a cache file, and holds them against what is predicted, unmeasured: Kendall's tau-b, what the pick and the best
     /// of ten take, and the ranking. Nothing is run (with --op).
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["model", "search", "top", "runs", "dump", "out", "accesses", "trace", "export_kernel_tuner"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["model", "search", "top", "runs", "dump", "out", "accesses", "trace", "prune", "export_kernel_tuner"])]
     pub import_kernel_tuner: Option<PathBuf>,
     /// Draw the network as a page: layers in order, predicted beside timed, what limits each, memory between kernels.
     #[arg(long, value_name = "FILE", conflicts_with = "op")]
@@ -169,8 +170,8 @@ pub enum Space {
 pub enum Prune {
     /// What the device cannot run, or has nothing for.
     None,
-    /// Also what another one beats: one that costs no more of caches, registers, buffers, local memory, warps and instructions, and clearly
-    /// less of one of these.
+    /// Also what another one beats: one that costs no more (but for 2 %) of caches, registers, buffers, local memory, warps and instructions,
+    /// and less by 5 % of one of these.
     Hardware,
     /// Also what violates one of the six criteria of paper 001, word by word: a baseline. It may leave nothing.
     Paper001,

@@ -51,11 +51,11 @@ fn tables_fit_the_terminal_and_a_pipe_has_everything() {
 #[test]
 fn what_is_left_out_is_named() {
     let text = printed(TABLES[2], Some("80"));
-    assert!(text.contains("\n(left out: output; --wide shows all)\n"), "{text}");
+    assert!(text.contains("\n(left out: op, output; --wide shows all)\n"), "{text}");
     assert!(!text.lines().next().expect("headings").contains("configuration") && text.lines().any(|line| line == "    configuration"));
     let whole = printed(TABLES[2], None);
     let headings: Vec<&str> = whole.lines().next().expect("headings").split("  ").map(str::trim).filter(|word| !word.is_empty()).collect();
-    let expected = ["operator", "uses", "op", "output", "predicted us", "time us", "source", "share %", "limiter", "configuration"];
+    let expected = ["operator", "uses", "op", "output", "predicted us", "time us", "source", "share %", "% of bound", "limiter", "configuration"];
     assert_eq!(headings, expected);
 }
 

@@ -1,6 +1,7 @@
 //! What pruning by hardware leaves of the spaces of paper 001's figure 17, and what is lost by it. Makes bench/pruning.md.
 //!
-//!     cargo run --release -p warpsight-engine --example pruned -- [--device NAME]… [--op OPERATOR]… [--sample N] [--out FILE.md]
+//!     cargo run --release -p warpsight-engine --example pruned -- [--device NAME]… [--op OPERATOR]… [--sample N] [--with patterns]
+//!         [--out FILE.md]
 //!
 //! Devices are simulated, and pruned for by the profile of that name; times are simulated. Of a space all that is left is timed, and as many
 //! others, spread evenly, as the sample has room for: their best is the best that is known.
@@ -12,7 +13,7 @@ use std::time::Instant;
 use warpsight_engine::search::times;
 use warpsight_generate::operators::parse_operator;
 use warpsight_generate::prune::{Allowance, CRITERIA, Cut, Hardware, Rule, cut};
-use warpsight_generate::{Operator, ScheduleFamily};
+use warpsight_generate::{Operator, Pass, Passes, ScheduleFamily};
 use warpsight_ir::profile::builtin;
 use warpsight_ir::{Config, Family, Seconds};
 use warpsight_run::sim::Sim;
@@ -28,11 +29,12 @@ struct Asked {
     devices: Vec<String>,
     operators: Vec<String>,
     sample: usize,
+    passes: Passes,
     out: Option<PathBuf>,
 }
 
 fn asked() -> Result<Asked, Box<dyn Error>> {
-    let mut asked = Asked { devices: vec![], operators: vec![], sample: 0, out: None };
+    let mut asked = Asked { devices: vec![], operators: vec![], sample: 0, passes: Passes::default(), out: None };
     let mut words = std::env::args().skip(1);
     while let Some(word) = words.next() {
         let value = words.next().ok_or_else(|| format!("{word}: a value is missing"))?;
@@ -40,8 +42,9 @@ fn asked() -> Result<Asked, Box<dyn Error>> {
             "--device" => asked.devices.push(value),
             "--op" => asked.operators.push(value),
             "--sample" => asked.sample = value.parse()?,
+            "--with" if value == Pass::Patterns.name() => asked.passes = asked.passes.set(Pass::Patterns, true),
             "--out" => asked.out = Some(value.into()),
-            _ => return Err(format!("{word}: no such option").into()),
+            _ => return Err(format!("{word} {value}: no such option").into()),
         }
     }
     if asked.devices.is_empty() {
@@ -61,7 +64,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     for device in &asked.devices {
         for text in &asked.operators {
             let operator: Operator = parse_operator(text)?;
-            let family = ScheduleFamily::new(operator.steps.into_iter().next().ok_or("no expression")?);
+            let family = ScheduleFamily::by(operator.steps.into_iter().next().ok_or("no expression")?, asked.passes);
             let row = row(device, text, &family, asked.sample)?;
             reductions.push(row.reduction);
             print!("{}", row.line);

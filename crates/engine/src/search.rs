@@ -8,6 +8,8 @@ pub mod facts;
 pub mod guided;
 mod walk;
 
+pub use walk::Wanted;
+
 use crate::EngineError;
 use crate::parallel::each;
 use crate::tune::{Attempt, Judge, Observer, Tuned, attempt, refused};

@@ -105,8 +105,8 @@ impl<C: Iterator<Item = Config>> Iterator for Pruned<'_, C> {
 pub enum Rule {
     /// None is.
     None,
-    /// Those of which another one costs no more by any of the six criteria, and clearly less by one: they are counted under the criterion
-    /// by which they are beaten most.
+    /// Those of which another one costs no more (by more than 2 %) by any of the six criteria, and less by 5 % at least by one: they are
+    /// counted under the criterion by which they are beaten most.
     Hardware,
     /// Those that violate one of the six criteria of paper 001 word by word, counted under the first.
     Paper001,
@@ -119,7 +119,7 @@ pub struct Cut {
     pub left: Vec<Config>,
     /// How many were dropped, by reason.
     pub dropped: BTreeMap<&'static str, usize>,
-    /// How many a criterion speaks against, whether others do or not.
+    /// How many a criterion speaks against, whether others do or not; under [`Rule::Hardware`] each is counted under one.
     pub against: BTreeMap<&'static str, usize>,
     /// Of those that a rule drops, the one that violates least.
     pub nearest: Option<Nearest>,

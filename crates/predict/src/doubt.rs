@@ -13,6 +13,8 @@ use warpsight_ir::{Limiter, Ranked};
 
 /// Draws that expectations are taken over.
 const DRAWS: u64 = 300;
+/// Of a ranking so many: what was fitted had as many, and a longer list has more that may be faster.
+const LISTED: usize = 9;
 /// A limiter of fewer picks has no spread of its own.
 const FEW: usize = 6;
 /// The widest spread: errors of a factor of twenty.
@@ -33,7 +35,7 @@ impl Pick {
     /// The first of a ranking, fastest first.
     pub fn of(ranked: &[Ranked]) -> Option<Self> {
         let limiter = ranked.first()?.estimate.limiter();
-        Some(Self { list: ranked.iter().map(|own| own.estimate.time.0.ln()).collect(), limiter })
+        Some(Self { list: ranked.iter().take(LISTED).map(|own| own.estimate.time.0.ln()).collect(), limiter })
     }
 
     /// The mean loss where each is off by this spread; the same draws each time.

@@ -1,5 +1,5 @@
 //! `--search random|evolutionary|anneal`: kernels are searched for within a budget of timed configurations, from what the model picked and what the store
-//! has; nothing that was timed is lost, and the same command goes on.
+//! has; nothing that was timed is lost, and the same command goes on; what was given up for its length is tried again.
 
 use super::Args;
 use crate::failure::Failure;
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use warpsight_engine::EngineError;
 use warpsight_engine::network::{Choice, Network, pattern_of};
 use warpsight_engine::search::guided::{Found, Guided, Learned, Learner, Strategy};
-use warpsight_engine::search::{Reference, Search};
+use warpsight_engine::search::{Reference, Search, Wanted};
 use warpsight_engine::tune::{self, Attempt, Judge, Tuned};
 use warpsight_generate::ScheduleFamily;
 use warpsight_ir::sample::trees::{Ensemble, Growth, Table, Trees};
@@ -96,10 +96,16 @@ pub struct Hands<'a, 'd> {
 impl Searched {
     /// Searches for a faster kernel than the chosen one, which is replaced where there is one. Nothing is done where no search within a budget is
     /// asked for, or the device has no clock.
-    pub fn alone(&mut self, family: &ScheduleFamily, chosen: &mut Tuned, ranked: &[Ranked], hands: Hands) -> Result<(), Failure> {
+    pub fn alone(
+        &mut self,
+        family: &ScheduleFamily,
+        chosen: &mut Tuned,
+        (ranked, wanted): (&[Ranked], Wanted),
+        hands: Hands,
+    ) -> Result<(), Failure> {
         let Some(asked) = Asked::of(hands.args) else { return Ok(()) };
         let first: Vec<Config> = ranked.iter().map(|own| own.config.clone()).collect();
-        self.kernel(family, asked, &first, &|_| true, chosen, hands)
+        self.kernel(family, asked, &first, wanted, chosen, hands)
     }
 
     /// The same for each kernel of a network, with its tensors where they lie: the budget is shared.
@@ -125,7 +131,7 @@ impl Searched {
         family: &ScheduleFamily,
         asked: Asked,
         first: &[Config],
-        wanted: &(dyn Fn(&Config) -> bool + Sync),
+        wanted: Wanted,
         chosen: &mut Tuned,
         hands: Hands,
     ) -> Result<(), Failure> {

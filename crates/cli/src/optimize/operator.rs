@@ -16,6 +16,7 @@ use crate::target::Target;
 use crate::target::judging::Judging;
 use crate::{export, progress};
 use serde_json::{Value, json};
+use std::collections::HashSet;
 use std::path::Path;
 use warpsight_engine::EngineError;
 use warpsight_engine::candidates::{self, Chosen, Offer};
@@ -25,7 +26,7 @@ use warpsight_engine::verify::{Trial, check_operator};
 use warpsight_generate::operators::{forms, parse_operator};
 use warpsight_generate::{Lowering, Operator, ScheduleFamily};
 use warpsight_graph::Plan;
-use warpsight_ir::{Family, Name};
+use warpsight_ir::{Config, Family, Name};
 use warpsight_run::{Init, Job};
 
 /// Values that the reference of a whole operator computes at most, expression by expression: some ten seconds' worth.
@@ -65,7 +66,7 @@ pub fn help() -> String {
 pub fn run(text: &str, args: &Args, target: &mut Target, record: &mut Record, mut trace: Option<Trace>, json: bool) -> Result<(), Failure> {
     let operator: Operator = parse_operator(text).map_err(|e| Failure::input(e.to_string()).at(text))?;
     if args.explain_pruning {
-        return pruning::explain(text, &operator, &Pruning::of(args.prune, &target.profile, &target.allowance), json);
+        return pruning::explain(text, &operator, target.passes, &Pruning::of(args.prune, &target.profile, &target.allowance), json);
     }
     // Steps of lowering need no data.
     if args.dump.is_none() {
@@ -220,11 +221,15 @@ fn optimize(family: ScheduleFamily, hands: Hands, pruning: &Pruning, searched: &
     let bar = progress::bar(judge.most(), family.name());
     bar.set_message("ranking");
     let whole = args.search != Search::Exhaustive && args.prune == Prune::None;
-    let (candidates, ranked) = match args.search {
-        _ if whole => tune::rank_all(&family, judge)?,
-        // What is picked is of what is timed.
-        Search::Exhaustive => pruning.rank(&family, searched::space(&family, args.space, 1), judge)?,
-        _ => pruning.rank(&family, family.configs().collect(), judge)?,
+    // What is picked is of what is timed.
+    let cut = match args.search {
+        _ if whole => None,
+        Search::Exhaustive => Some(pruning.cut(&family, searched::space(&family, args.space, 1))?),
+        _ => Some(pruning.cut(&family, family.configs().collect())?),
+    };
+    let (candidates, ranked) = match &cut {
+        None => tune::rank_all(&family, judge)?,
+        Some(cut) => Pruning::rank(&family, cut, judge)?,
     };
     bar.set_message("verifying and timing");
     let mut observe = |attempt: &Attempt| {
@@ -234,7 +239,9 @@ fn optimize(family: ScheduleFamily, hands: Hands, pruning: &Pruning, searched: &
     let again = |tight: &Judge| if whole { Ok(tune::rank_all(&family, tight)?.1) } else { Ok(vec![]) };
     let mut chosen = tune::choose_fitting(&family, &ranked, judge, device, rng, &mut observe, again)?;
     bar.finish_and_clear();
-    searched.alone(&family, &mut chosen, &ranked, Hands { args, judge, device, record, rng })?;
+    let left: Option<HashSet<Config>> = cut.map(|cut| cut.left.into_iter().collect());
+    let wanted = |config: &Config| left.as_ref().is_none_or(|left| left.contains(config));
+    searched.alone(&family, &mut chosen, (&ranked, &wanted), Hands { args, judge, device, record, rng })?;
     Ok(Outcome { family, candidates, chosen, accesses: None })
 }
 

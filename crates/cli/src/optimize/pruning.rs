@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use warpsight_engine::tune::{self, Candidates, Judge};
 use warpsight_generate::prune::{self, Allowance, Cut, Hardware, Nearest, Rule};
-use warpsight_generate::{Operator, ScheduleFamily};
+use warpsight_generate::{Operator, Passes, ScheduleFamily};
 use warpsight_ir::{Config, Family, Profile, Ranked};
 
 /// What is left out on a device.
@@ -50,10 +50,9 @@ impl Pruning {
     }
 
     /// Ranks what is left, the best first.
-    pub fn rank(&self, family: &ScheduleFamily, configs: Vec<Config>, judge: &Judge) -> Result<(Candidates, Vec<Ranked>), Failure> {
-        let Cut { left, dropped, .. } = self.cut(family, configs)?;
-        let (mut candidates, ranked) = tune::rank(family, left.into_iter(), judge)?;
-        for (reason, count) in dropped {
+    pub fn rank(family: &ScheduleFamily, cut: &Cut, judge: &Judge) -> Result<(Candidates, Vec<Ranked>), Failure> {
+        let (mut candidates, ranked) = tune::rank(family, cut.left.iter().cloned(), judge)?;
+        for (&reason, count) in &cut.dropped {
             *candidates.pruned.entry(reason).or_default() += count;
             candidates.total += count;
         }
@@ -68,8 +67,8 @@ fn violated(nearest: &Nearest) -> String {
 }
 
 /// Prints what each reason drops of every legal configuration of an operator's kernels.
-pub fn explain(text: &str, operator: &Operator, pruning: &Pruning, json: bool) -> Result<(), Failure> {
-    let families: Vec<ScheduleFamily> = operator.kernels().map(|step| ScheduleFamily::new(step.clone())).collect();
+pub fn explain(text: &str, operator: &Operator, passes: Passes, pruning: &Pruning, json: bool) -> Result<(), Failure> {
+    let families: Vec<ScheduleFamily> = operator.kernels().map(|step| ScheduleFamily::by(step.clone(), passes)).collect();
     let cuts: Vec<Cut> = families.iter().map(|own| prune::cut(own, own.configs(), &pruning.allow, &pruning.on, pruning.rule)).collect();
     let rule = format!("{:?}", pruning.by).to_lowercase();
     if json {

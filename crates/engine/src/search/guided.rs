@@ -53,6 +53,11 @@ pub trait Learner: Sync {
 /// What was learned: a row's number.
 pub type Learned = Box<dyn Fn(&[f64]) -> f64 + Sync>;
 
+/// Lanes of a warp of the device; 1 where nobody knows.
+fn warp(judge: &Judge) -> u32 {
+    judge.allowance.residency.warp.unwrap_or(1)
+}
+
 /// What was timed of another expression on the same device.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Lesson {
@@ -66,7 +71,7 @@ impl Lesson {
     pub fn of(program: &Checked, time: Seconds, judge: &Judge) -> Option<Self> {
         let kernel = Kernel::of(program).ok()?;
         let estimate = judge.model.estimate(&kernel, judge.profile).ok()?;
-        Some(Self { row: row(&kernel, &estimate), off: (time.0 / estimate.time.0).ln() })
+        Some(Self { row: row(&kernel, &estimate, warp(judge)), off: (time.0 / estimate.time.0).ln() })
     }
 }
 
@@ -158,6 +163,8 @@ impl Guided<'_> {
             chains: vec![],
             found: Found::default(),
         };
+        // What another run was allowed may be what this one is to do without.
+        let known = known.into_iter().filter(|own| state.walk.allows(&own.0)).collect();
         state.remember(known)?;
         let mut batch: Vec<Config> = first.iter().filter(|own| !state.seen.contains(own) && (self.wanted)(own)).cloned().collect();
         batch.truncate(BATCH / 2);
@@ -258,7 +265,7 @@ impl State<'_> {
         let said = each(&anew, |config| {
             let kernel = family.kernel(config);
             match judge.model.estimate(&kernel, judge.profile) {
-                Ok(estimate) => Ok(Some(Judged { row: row(&kernel, &estimate), estimate })),
+                Ok(estimate) => Ok(Some(Judged { row: row(&kernel, &estimate, warp(judge)), estimate })),
                 Err(NoEstimate::CannotRun(_)) => Ok(None),
                 Err(error) => Err(error),
             }

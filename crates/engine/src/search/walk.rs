@@ -44,17 +44,13 @@ impl<'a> Walk<'a> {
     pub fn draw(&mut self, seen: &HashSet<Config>) -> Option<Config> {
         loop {
             while let Some(config) = self.drawn.pop() {
-                if !seen.contains(&config) && (self.wanted)(&config) && self.runs(&config) {
+                if !seen.contains(&config) && self.allows(&config) {
                     return Some(config);
                 }
             }
             let most = *DRAWN.get(self.rounds)?;
             self.rounds += 1;
             self.drawn = self.family.some(most);
-            if self.drawn.len() < most / 2 {
-                // These are all.
-                self.rounds = DRAWN.len();
-            }
             self.rng.shuffle(&mut self.drawn);
         }
     }
@@ -81,11 +77,11 @@ impl<'a> Walk<'a> {
     }
 
     fn is_legal(&self, config: &Config) -> bool {
-        (self.wanted)(config) && self.family.layouts(config).is_ok() && self.runs(config)
+        self.family.layouts(config).is_ok() && self.allows(config)
     }
 
-    /// Whether the device can run a legal configuration.
-    fn runs(&self, config: &Config) -> bool {
-        prune(self.family, std::iter::once(config.clone()), &self.judge.allowance).next().is_some()
+    /// Whether a legal configuration may be taken, and the device can run it.
+    pub fn allows(&self, config: &Config) -> bool {
+        (self.wanted)(config) && prune(self.family, std::iter::once(config.clone()), &self.judge.allowance).next().is_some()
     }
 }

@@ -8,7 +8,7 @@
 //! axes and loops can take; otherwise it keeps its coordinate vectors.
 
 use std::collections::HashMap;
-use warpsight_ir::range::Ranges;
+use warpsight_ir::range::{Interval, Ranges};
 use warpsight_ir::{Affine, BinaryOp, Bound, Expr, Name, ParamKind, Program, Scalar, Stmt, Type};
 
 /// What is computed once beside addresses.
@@ -22,7 +22,8 @@ pub struct Sharing {
 
 /// Rewrites a Program whose loops and axes have constant extents; what is not affine stays as it is.
 pub fn eliminate(mut program: Program, sharing: Sharing) -> Program {
-    let mut survey = Survey { ranges: Ranges::of_program(&program), strides: strides(&program), failed: vec![] };
+    let mut survey =
+        Survey { ranges: Ranges::of_program(&program), strides: strides(&program), failed: vec![], strength: sharing.strength };
     survey.block(&program.body);
     let Survey { strides: mut linear, failed, .. } = survey;
     linear.retain(|name, _| !failed.contains(name));
@@ -88,6 +89,7 @@ struct Survey {
     ranges: Ranges,
     strides: HashMap<Name, Strides>,
     failed: Vec<Name>,
+    strength: bool,
 }
 
 impl Survey {
@@ -96,7 +98,12 @@ impl Survey {
             match stmt {
                 Stmt::Let { name, value } => self.ranges.declare(name, self.ranges.of(value, Scalar::I32)),
                 Stmt::Var { name, .. } => self.ranges.declare(name, None),
-                Stmt::For { var, from, to, .. } => self.ranges.declare(var, self.ranges.of_loop(from, to)),
+                Stmt::For { var, from, to, step, .. } => {
+                    // A sum that goes on from trip to trip does so after the last one, too.
+                    let beyond = if self.strength { i128::from(*step) } else { 0 };
+                    let values = self.ranges.of_loop(from, to).map(|own| Interval { hi: own.hi + beyond, ..own });
+                    self.ranges.declare(var, values);
+                }
                 Stmt::Store { target, index, .. } => self.access(target, index),
                 Stmt::Atomic { target, .. } | Stmt::TileStore { target, .. } => self.failed.push(target.clone()),
                 Stmt::TileLoad { source, .. } => self.failed.push(source.clone()),

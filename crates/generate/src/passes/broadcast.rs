@@ -9,7 +9,14 @@ use warpsight_ir::{Array, Expr, Name, Program, Scalar, Space, Stmt, StorePolicy,
 
 /// Writes out every broadcast of a float that is no constant.
 pub fn written_out(mut program: Program) -> Program {
-    let mut by = Broadcasts { env: TypeEnv::of(&program), names: names_of(&program), of_stmt: 0, before: vec![], arrays: BTreeMap::new() };
+    let mut by = Broadcasts {
+        env: TypeEnv::of(&program),
+        names: names_of(&program),
+        guarded: false,
+        of_stmt: 0,
+        before: vec![],
+        arrays: BTreeMap::new(),
+    };
     program.body = rewrite(program.body, &mut by);
     let private = |(name, ty): (Name, Type)| Array { name, space: Space::Private, element: ty.scalar, dims: vec![ty.width.into()] };
     program.arrays.extend(by.arrays.into_iter().map(private));
@@ -19,6 +26,8 @@ pub fn written_out(mut program: Program) -> Program {
 struct Broadcasts {
     env: TypeEnv,
     names: Vec<Name>,
+    /// Whether the statement at hand may not do anything: then what it reads is not read before it.
+    guarded: bool,
     /// Vectors of the statement at hand so far: each has an array, which the next statement uses again.
     of_stmt: usize,
     before: Vec<Stmt>,
@@ -49,6 +58,7 @@ impl Broadcasts {
 impl Rewrite for Broadcasts {
     fn enter(&mut self, stmt: &Stmt) {
         self.of_stmt = 0;
+        self.guarded = matches!(stmt, Stmt::Store { guard, .. } | Stmt::StoreTexel { guard, .. } if !guard.is_empty());
         // A variable that goes out of scope is not asked for again; one of the same name is declared anew.
         match stmt {
             Stmt::Let { name, value } => {
@@ -69,6 +79,7 @@ impl Rewrite for Broadcasts {
 
     fn expr(&mut self, expr: Expr) -> Expr {
         expr.map(&mut |own| match own {
+            Expr::Splat(scalar, width) if self.guarded && reads(&scalar) => Expr::Splat(scalar, width),
             Expr::Splat(scalar, width) if width > 1 && !matches!(*scalar, Expr::Const(_)) => match self.env.type_of(&scalar) {
                 Ok(ty) if ty.scalar.is_float() => self.vector(*scalar, Type { width, ..ty }),
                 _ => Expr::Splat(scalar, width),
@@ -80,4 +91,9 @@ impl Rewrite for Broadcasts {
     fn before(&mut self) -> Vec<Stmt> {
         std::mem::take(&mut self.before)
     }
+}
+
+/// Whether memory is read.
+fn reads(expr: &Expr) -> bool {
+    matches!(expr, Expr::Load { .. } | Expr::Texel { .. }) || expr.children().into_iter().any(reads)
 }

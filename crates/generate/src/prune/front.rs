@@ -17,7 +17,7 @@ pub fn beaten(all: &[Costs]) -> Vec<Option<usize>> {
     let mut distinct: HashMap<[u64; COSTS], Option<usize>> = all.iter().map(|costs| (key(costs), None)).collect();
     let mut order: Vec<Costs> = distinct.keys().map(|bits| bits.map(f64::from_bits)).collect();
     let sum = |costs: &Costs| costs.iter().map(|cost| (1.0 + cost).ln()).sum::<f64>();
-    // One that is no worse comes first, so that what is left is never beaten by what follows.
+    // Better ones come first. One may be no worse by the slack alone and come later: then both are left.
     order.sort_by(|a, b| sum(a).total_cmp(&sum(b)).then_with(|| key(a).cmp(&key(b))));
     let mut left: Vec<Costs> = vec![];
     for costs in order {

@@ -1,4 +1,5 @@
-//! The least time that a piece of work can take on a device, whatever its kernel (paper 001, section 3.2).
+//! The least time that a piece of work takes on a device by kernels of tiles of texels in registers, at full occupancy and without local memory
+//! (paper 001, section 3.2). Tiles that load one element at a time, fewer groups, or lanes that share what they load may do better.
 //!
 //! Arithmetic at its peak, memory moved once, and first levels at their bandwidth: how much is computed with each element that is loaded is
 //! limited by the registers that a work-item may have where a core is to hold a group of the greatest size.
@@ -98,13 +99,16 @@ fn peak_of_halves(on: &Profile) -> Option<FlopsPerSecond> {
     Some(FlopsPerSecond(single.0 * ratio.max(1.0)))
 }
 
+/// No work-item of any GPU has more registers: profiles of anybody may say so.
+const WIDEST: u32 = 4096;
+
 /// The most registers of a work-item with which a core holds a group of the greatest size; where that size is unknown, the most that a
 /// work-item may have.
 pub fn registers_at_occupancy(on: &Profile) -> Option<u32> {
     let residency = Residency::of(on);
-    let Some(size) = residency.max_group_size else { return residency.max_registers };
+    let Some(size) = residency.max_group_size else { return residency.max_registers.map(|own| own.min(WIDEST)) };
     let warps = size.div_ceil(residency.warp.unwrap_or(1).max(1));
-    let most = residency.max_registers.unwrap_or(MOST);
+    let most = residency.max_registers.unwrap_or(MOST).min(WIDEST);
     (1..=most).rev().find(|&registers| residency.warps_by_registers(registers).is_some_and(|held| held >= warps))
 }
 

@@ -47,16 +47,19 @@ fn cached(file: &Object, cache: &Object) -> Result<Table, TableError> {
         _ => None,
     };
     let columns = names.ok_or_else(|| entry("the file", "`tune_params_keys`, the names of the parameters, are missing"))?;
-    let objective = file.get("objective").and_then(Value::as_str).unwrap_or("time");
+    if let Some(twice) = columns.iter().enumerate().find(|(n, own)| columns[..*n].contains(own)) {
+        return Err(entry("the file", format!("`tune_params_keys` names `{}` twice", twice.1)));
+    }
     let mut table = Table { columns, rows: vec![], failed: 0 };
     for (key, own) in cache {
         let own = own.as_object().ok_or_else(|| entry(key, "it is no object"))?;
-        let seconds = match own.get(objective) {
+        // Whatever was tuned for, `time` is what a configuration took.
+        let seconds = match own.get(TIME) {
             _ if own.contains_key("__error__") => None,
             // `CompilationFailedConfig` and others stand where there is no time.
             Some(Value::String(_)) => None,
             Some(value) => Some(seconds(key, value, "ms")?),
-            None => return Err(entry(key, format!("there is no `{objective}`"))),
+            None => return Err(entry(key, format!("there is no `{TIME}`"))),
         };
         table.add(key, own, seconds)?;
     }
@@ -83,26 +86,42 @@ fn t4(file: &Object, results: &[Value]) -> Result<Table, TableError> {
 }
 
 fn result_time(at: &str, result: &Value, unit: &str) -> Result<Seconds, TableError> {
-    let objective = result.get("objectives").and_then(|own| own.get(0)).and_then(Value::as_str).unwrap_or("time");
-    let named = |own: &&Value| own.get("name").and_then(Value::as_str) == Some(objective);
-    if let Some(own) = result.get("measurements").and_then(Value::as_array).and_then(|all| all.iter().find(named)) {
-        let unit = own.get("unit").and_then(Value::as_str).filter(|own| !own.is_empty()).unwrap_or(unit);
+    let objective = result.get("objectives").and_then(|own| own.get(0)).and_then(Value::as_str).unwrap_or(TIME);
+    let measured = |name: &str| {
+        let named = |own: &&Value| own.get("name").and_then(Value::as_str) == Some(name);
+        result.get("measurements").and_then(Value::as_array).and_then(|all| all.iter().find(named))
+    };
+    let unit_of = |own: &Value| own.get("unit").and_then(Value::as_str).filter(|own| !own.is_empty()).map(str::to_owned);
+    // What was tuned for may be a rate, or without a unit: then it is no time.
+    let time = measured(TIME).map(|own| (own, unit_of(own).unwrap_or_else(|| unit.to_owned())));
+    let other = || measured(objective).and_then(|own| Some((own, unit_of(own).filter(|unit| scale(unit).is_some())?)));
+    if let Some((own, unit)) = time.or_else(other) {
         let value = own.get("value").ok_or_else(|| entry(at, format!("the measurement `{objective}` has no `value`")))?;
-        return seconds(at, value, unit);
+        return seconds(at, value, &unit);
     }
     let runs = result.get("times").and_then(|own| own.get("runtimes")).and_then(Value::as_array);
     let runs: Vec<Seconds> = runs.into_iter().flatten().map(|own| seconds(at, own, unit)).collect::<Result<_, _>>()?;
-    median(&runs).ok_or_else(|| entry(at, format!("there is neither a measurement `{objective}` nor a time in `times.runtimes`")))
+    median(&runs).ok_or_else(|| {
+        entry(at, format!("there is no `{TIME}` among its measurements, `{objective}` is none, and `times.runtimes` has none"))
+    })
 }
 
-fn seconds(at: &str, value: &Value, unit: &str) -> Result<Seconds, TableError> {
-    let scale = match unit {
+/// How Kernel Tuner calls what a configuration took.
+const TIME: &str = "time";
+
+/// Seconds of a unit.
+fn scale(unit: &str) -> Option<f64> {
+    Some(match unit {
         "s" | "seconds" => 1.0,
         "ms" | "milliseconds" => 1e-3,
         "us" | "µs" | "microseconds" => 1e-6,
         "ns" | "nanoseconds" => 1e-9,
-        other => return Err(entry(at, format!("`{other}` is no unit of time"))),
-    };
+        _ => return None,
+    })
+}
+
+fn seconds(at: &str, value: &Value, unit: &str) -> Result<Seconds, TableError> {
+    let scale = scale(unit).ok_or_else(|| entry(at, format!("`{unit}` is no unit of time")))?;
     let number = value.as_f64().ok_or_else(|| entry(at, format!("{value} is no time")))?;
     time(number * scale).map_err(|error| entry(at, error.to_string()))
 }

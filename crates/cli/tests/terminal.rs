@@ -55,7 +55,8 @@ fn what_is_left_out_is_named() {
     assert!(!text.lines().next().expect("headings").contains("configuration") && text.lines().any(|line| line == "    configuration"));
     let whole = printed(TABLES[2], None);
     let headings: Vec<&str> = whole.lines().next().expect("headings").split("  ").map(str::trim).filter(|word| !word.is_empty()).collect();
-    let expected = ["operator", "uses", "op", "output", "predicted us", "time us", "source", "share %", "% of bound", "limiter", "configuration"];
+    let expected =
+        ["operator", "uses", "op", "output", "predicted us", "time us", "source", "share %", "% of bound", "limiter", "configuration"];
     assert_eq!(headings, expected);
 }
 

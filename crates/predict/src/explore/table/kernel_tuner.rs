@@ -101,9 +101,7 @@ fn result_time(at: &str, result: &Value, unit: &str) -> Result<Seconds, TableErr
     }
     let runs = result.get("times").and_then(|own| own.get("runtimes")).and_then(Value::as_array);
     let runs: Vec<Seconds> = runs.into_iter().flatten().map(|own| seconds(at, own, unit)).collect::<Result<_, _>>()?;
-    median(&runs).ok_or_else(|| {
-        entry(at, format!("there is no `{TIME}` among its measurements, `{objective}` is none, and `times.runtimes` has none"))
-    })
+    median(&runs).ok_or_else(|| entry(at, "there is neither a measurement that is a time nor a time in `times.runtimes`"))
 }
 
 /// How Kernel Tuner calls what a configuration took.
@@ -204,7 +202,11 @@ mod tests {
         assert_eq!(said(&CACHE.replace(r#""a": 1,"#, r#""a": "x","#)), "1,4: `a`: \"x\" is no whole number");
         assert_eq!(said(r#"{"results": [{"times": {}}]}"#), "result 0: there is no `configuration`");
         let bare = r#"{"results": [{"configuration": {"a": 1}, "invalidity": "correct"}]}"#;
-        assert_eq!(said(bare), "result 0: there is neither a measurement `time` nor a time in `times.runtimes`");
+        assert_eq!(said(bare), "result 0: there is neither a measurement that is a time nor a time in `times.runtimes`");
+        // A rate that was tuned for is no time.
+        let rate = r#"{"results": [{"configuration": {"a": 1}, "objectives": ["GFLOP/s"], "measurements": [{"name": "GFLOP/s", "value": 900, "unit": ""}]}]}"#;
+        assert_eq!(said(rate), said(bare));
+        assert_eq!(said(&CACHE.replace(r#"["a", "b"]"#, r#"["a", "b", "a"]"#)), "the file: `tune_params_keys` names `a` twice");
         assert_eq!(said(r#"{"results": []}"#), "no row of the table has a time (0 did not run)");
         assert!(said("{\"results\": [").starts_with("the file: EOF"), "{}", said("{\"results\": ["));
     }

@@ -187,9 +187,11 @@ impl Record {
     /// What kernels of other expressions took on this device: so many, the newest ones.
     pub fn lessons(&self, family: &ScheduleFamily, judge: &Judge, most: usize) -> Result<Vec<Lesson>, Failure> {
         let own = family_line(family);
+        // What other passes or earlier schedules made is not what this search makes.
+        let today = format!(" v{SCHEDULES}");
         let lesson = |sample: &Sample| {
             let (line, text) = sample.text.split_once('\n')?;
-            let other = sample.kind == SubjectKind::Program && sample.status == Status::Done && line != own;
+            let other = sample.kind == SubjectKind::Program && sample.status == Status::Done && line != own && line.ends_with(&today);
             let program = Checked::new(text::parse(text).ok().filter(|_| other)?).ok()?;
             Lesson::of(&program, sample::median(&sample.times)?, judge)
         };

@@ -24,6 +24,11 @@ pub const DOUBTFUL: f64 = 0.05;
 /// How many more candidates are tried when the chosen ones turn out wrong on this driver.
 const FALLBACKS: usize = 8;
 
+/// Whether a pick is expected to lose more than [`DOUBTFUL`], or nobody knows.
+fn is_doubtful(expected_loss: Option<f64>) -> bool {
+    expected_loss.is_none_or(|loss| loss > DOUBTFUL)
+}
+
 /// What decides among configurations.
 pub struct Judge<'a> {
     /// The device's numbers as the model sees them.
@@ -279,8 +284,7 @@ impl Judge<'_> {
 
     /// How many of a ranking are timed, of which the first is expected to lose this.
     fn timed(&self, expected_loss: Option<f64>) -> usize {
-        let is_sure = expected_loss.is_some_and(|loss| loss <= DOUBTFUL);
-        if self.top == AUTO && is_sure { 1 } else { self.most() }
+        if self.top == AUTO && !is_doubtful(expected_loss) { 1 } else { self.most() }
     }
 
     fn ranking<'a>(&'a self, family: &'a ScheduleFamily) -> Result<Shortlist<'a>, EngineError> {
@@ -369,7 +373,12 @@ pub fn choose_fitting(
 }
 
 impl Tuned {
-    /// What part of the least time that anything could take here it reaches, in percent.
+    /// Whether the model's first choice is expected to lose so much that several should be timed.
+    pub fn is_doubtful(&self) -> bool {
+        is_doubtful(self.expected_loss)
+    }
+
+    /// What part of the bound of its expression it reaches, in percent.
     pub fn percent_of_bound(&self) -> Option<f64> {
         self.estimate.percent_of_bound(self.time?.0)
     }

@@ -17,7 +17,7 @@ pub struct Estimate {
     pub limits: Limits,
     /// Bytes each level is predicted to move.
     pub volumes: Volumes,
-    /// The least that any configuration could take here ([`crate::bound`]), where known: models leave it open, who knows what is computed sets it.
+    /// The bound of what is computed ([`crate::bound`]), where known: models leave it open, who knows what is computed sets it.
     pub bound: Option<Seconds>,
 }
 
@@ -79,6 +79,21 @@ pub enum Limiter {
 }
 
 impl Limiter {
+    /// All of them.
+    pub const ALL: [Self; 11] = [
+        Self::Launch,
+        Self::Fp,
+        Self::Issue,
+        Self::L1,
+        Self::Texture,
+        Self::Local,
+        Self::L2,
+        Self::Llc,
+        Self::Dram,
+        Self::Latency,
+        Self::Tlb,
+    ];
+
     /// Its name in tables and JSON.
     pub fn name(self) -> &'static str {
         match self {

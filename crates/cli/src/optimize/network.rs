@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use warpsight_engine::candidates::Chosen;
 use warpsight_engine::network::{Choice, Network, Run};
-use warpsight_engine::tune::{DOUBTFUL, Tuned};
+use warpsight_engine::tune::Tuned;
 use warpsight_engine::verify::tolerance;
 use warpsight_generate::layout::stored;
 use warpsight_graph::{GraphError, Plan, PlanTensor, evaluate_f64};
@@ -194,11 +194,6 @@ pub fn expected_loss(tuned: &Tuned) -> Option<f64> {
     tuned.expected_loss.map(|loss| 100.0 * loss)
 }
 
-/// Whether that is so much that several should be timed.
-pub fn doubtful(tuned: &Tuned) -> bool {
-    tuned.expected_loss.is_none_or(|loss| loss > DOUBTFUL)
-}
-
 /// One row of the report: a kernel and all the places it is used at.
 struct Row<'a> {
     names: Vec<&'a str>,
@@ -289,7 +284,7 @@ fn report(rows: &[Row], network: &Network, done: &Done, target: &Target) -> Valu
                 "rel_l2_error": row.tuned.verdict.rel_l2,
                 "rejected": rejected(&row.tuned.rejected),
                 "expected_loss_percent": expected_loss(row.tuned),
-                "doubtful": doubtful(row.tuned),
+                "doubtful": row.tuned.is_doubtful(),
                 "registers": {"predicted": row.tuned.registers, "reported": row.tuned.feedback.registers, "private_bytes": row.tuned.feedback.private_bytes},
             });
             if let Some(file) = &row.accesses {

@@ -276,7 +276,7 @@ fn report(text: &str, target: &Target, outcomes: &[Outcome]) -> Value {
                 "verified": true,
                 "rejected": network::rejected(&chosen.rejected),
                 "expected_loss_percent": network::expected_loss(chosen),
-                "doubtful": network::doubtful(chosen),
+                "doubtful": chosen.is_doubtful(),
             },
         });
         if let Some(file) = &o.accesses {
@@ -337,7 +337,7 @@ fn print(outcomes: &[Outcome]) -> Result<(), Failure> {
         }
         network::rejections(&o.chosen.rejected)?;
         if let Some(loss) = network::expected_loss(&o.chosen) {
-            let doubt = if network::doubtful(&o.chosen) { ": doubtful, --top auto times several" } else { "" };
+            let doubt = if o.chosen.is_doubtful() { ": doubtful, --top auto times several" } else { "" };
             out(format_args!("{}: the model's first choice is expected to lose {loss:.1} % (predicted){doubt}", o.family.name()))?;
         }
         out(format_args!("{}: {}", o.family.name(), o.chosen.estimate.explain()))?;

@@ -3,20 +3,6 @@
 
 use warpsight_ir::{Estimate, Facts, Kernel, Limiter, OpClass};
 
-/// Every limit of an estimate, in the order of the columns.
-const LIMITS: [Limiter; 11] = [
-    Limiter::Launch,
-    Limiter::Fp,
-    Limiter::Issue,
-    Limiter::L1,
-    Limiter::Texture,
-    Limiter::Local,
-    Limiter::L2,
-    Limiter::Llc,
-    Limiter::Dram,
-    Limiter::Latency,
-    Limiter::Tlb,
-];
 /// A limit below this part of the whole is nothing.
 const LEAST: f64 = 1e-4;
 
@@ -44,6 +30,6 @@ pub fn row(kernel: &Kernel, estimate: &Estimate, warp: u32) -> Vec<f64> {
     row.extend(moved.map(|bytes| bytes.0.ln_1p()));
     row.extend(facts.widths.map(|bytes| bytes.0 / wide.max(1.0)));
     let part = |limiter: Limiter| estimate.limits.of(limiter).0 / estimate.time.0;
-    row.extend(LIMITS.map(|limiter| part(limiter).max(LEAST).ln()));
+    row.extend(Limiter::ALL.map(|limiter| part(limiter).max(LEAST).ln()));
     row
 }

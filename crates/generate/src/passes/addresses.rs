@@ -7,6 +7,7 @@
 //! Proof of range: a tensor is linearised only where every partial sum stays within 31 bits for all values the
 //! axes and loops can take; otherwise it keeps its coordinate vectors.
 
+use super::walk::{Rewrite, rewrite};
 use std::collections::HashMap;
 use warpsight_ir::range::{Interval, Ranges};
 use warpsight_ir::{Affine, BinaryOp, Bound, Expr, Name, ParamKind, Program, Scalar, Stmt, Type};
@@ -32,11 +33,10 @@ pub fn eliminate(mut program: Program, sharing: Sharing) -> Program {
             *dims = vec![Expr::int(strides.elements)];
         }
     }
-    let names = names_of(&program);
-    let mut rewriter = Rewriter { linear, levels: vec![], count: 0, names, sharing };
     let first: Vec<Name> =
         program.launch.groups.iter().map(|a| &a.name).chain(program.launch.lanes.iter().map(|a| &a.name)).cloned().collect();
-    program.body = rewriter.block(program.body, &first, None);
+    let mut rewriter = Rewriter { linear, levels: vec![], count: 0, names: names_of(&program), sharing, first };
+    program.body = rewrite(program.body, &mut rewriter);
     program
 }
 
@@ -163,67 +163,32 @@ struct Rewriter {
     count: usize,
     names: Vec<Name>,
     sharing: Sharing,
+    /// Axes, which the outermost level declares.
+    first: Vec<Name>,
 }
 
-impl Rewriter {
-    fn block(&mut self, stmts: Vec<Stmt>, vars: &[Name], counter: Option<Counter>) -> Vec<Stmt> {
-        self.levels.push(Level { vars: vars.to_vec(), counter, ..Level::default() });
-        let depth = self.levels.len() - 1;
-        let mut out = vec![];
-        for stmt in stmts {
-            let declared = match &stmt {
-                Stmt::Let { name, .. } | Stmt::Var { name, .. } => Some(name.clone()),
-                _ => None,
-            };
-            let stmt = self.stmt(stmt);
-            out.append(&mut self.levels[depth].pending);
-            out.push(stmt);
-            self.levels[depth].vars.extend(declared);
+impl Rewrite for Rewriter {
+    fn begin(&mut self, of: Option<&Stmt>) {
+        let mut level = Level { vars: std::mem::take(&mut self.first), ..Level::default() };
+        if let Some(Stmt::For { var, from, step, .. }) = of {
+            level.vars.push(var.clone());
+            level.counter = self.sharing.strength.then(|| Counter { var: var.clone(), from: from.clone(), step: *step });
         }
-        out.append(&mut self.levels[depth].ending);
-        self.levels.pop();
-        out
+        self.levels.push(level);
     }
 
-    fn stmt(&mut self, stmt: Stmt) -> Stmt {
-        match stmt {
-            Stmt::Let { name, value } => Stmt::Let { name, value: self.expr(value) },
-            Stmt::Var { name, ty, init } => Stmt::Var { name, ty, init: self.expr(init) },
-            Stmt::Assign { name, value } => Stmt::Assign { name, value: self.expr(value) },
-            Stmt::For { var, from, to, step, unroll, body } => {
-                let (from, to) = (self.expr(from), self.expr(to));
-                let counter = self.sharing.strength.then(|| Counter { var: var.clone(), from: from.clone(), step });
-                let body = self.block(body, std::slice::from_ref(&var), counter);
-                Stmt::For { var, from, to, step, unroll, body }
-            }
-            Stmt::If { condition, then, otherwise } => {
-                let condition = self.expr(condition);
-                Stmt::If { condition, then: self.block(then, &[], None), otherwise: self.block(otherwise, &[], None) }
-            }
-            Stmt::Scope(body) => Stmt::Scope(self.block(body, &[], None)),
-            Stmt::Store { target, index, value, guard, policy } => {
-                let value = self.expr(value);
-                let (index, guard) = (self.index(&target, index), self.guard(guard));
-                Stmt::Store { target, index, value, guard, policy }
-            }
-            Stmt::StoreTexel { image, x, y, value, guard } => {
-                let value = self.expr(value);
-                Stmt::StoreTexel { image, x: self.sum(x), y: self.sum(y), value, guard: self.guard(guard) }
-            }
-            Stmt::Atomic { op, target, index, value, compare, order, scope, old } => {
-                let index = index.into_iter().map(|e| self.expr(e)).collect();
-                let (value, compare) = (self.expr(value), compare.map(|e| self.expr(e)));
-                Stmt::Atomic { op, target, index, value, compare, order, scope, old }
-            }
-            Stmt::TileLoad { tile, source, index } => {
-                Stmt::TileLoad { tile, source, index: index.into_iter().map(|e| self.expr(e)).collect() }
-            }
-            Stmt::TileStore { target, index, tile } => {
-                Stmt::TileStore { target, index: index.into_iter().map(|e| self.expr(e)).collect(), tile }
-            }
-            Stmt::TileFill { tile, value } => Stmt::TileFill { tile, value: self.expr(value) },
-            other @ (Stmt::Barrier { .. } | Stmt::Mma { .. } | Stmt::Send { .. } | Stmt::Receive { .. }) => other,
+    fn end(&mut self) -> Vec<Stmt> {
+        self.levels.pop().map(|level| level.ending).unwrap_or_default()
+    }
+
+    fn leave(&mut self, stmt: &Stmt) {
+        if let (Stmt::Let { name, .. } | Stmt::Var { name, .. }, Some(level)) = (stmt, self.levels.last_mut()) {
+            level.vars.push(name.clone());
         }
+    }
+
+    fn before(&mut self) -> Vec<Stmt> {
+        self.levels.last_mut().map(|level| std::mem::take(&mut level.pending)).unwrap_or_default()
     }
 
     fn expr(&mut self, e: Expr) -> Expr {
@@ -246,13 +211,19 @@ impl Rewriter {
         }
     }
 
+    fn texel(&mut self, _image: &Name, x: Expr, y: Expr) -> (Expr, Expr) {
+        (self.sum(x), self.sum(y))
+    }
+
     fn guard(&mut self, guard: Vec<Bound>) -> Vec<Bound> {
         if !self.sharing.bounds {
             return guard;
         }
         guard.into_iter().map(|b| Bound { value: self.sum(b.value), ..b }).collect()
     }
+}
 
+impl Rewriter {
     fn sum(&mut self, e: Expr) -> Expr {
         match form(&e) {
             Some(form) => self.materialise(&form, &mentioned(std::slice::from_ref(&e))),

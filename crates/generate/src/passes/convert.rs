@@ -67,7 +67,8 @@ impl Rewrite for Conversion {
         })
     }
 
-    fn stored(&mut self, image: &str, x: Expr, y: Expr) -> (Expr, Expr) {
+    fn texel(&mut self, image: &Name, x: Expr, y: Expr) -> (Expr, Expr) {
+        let (x, y) = (self.expr(x), self.expr(y));
         match self.images.get(image) {
             Some(&size) => self.converted(size, x, y),
             None => (x, y),

@@ -5,6 +5,7 @@
 
 One rule makes extents small: one greater than 6 becomes 6. Where operands are parts of each other along a dimension (slices,
 concatenations, padding), that is the whole's, and lengths and positions of parts are scaled with it, rounded down; a length is at least 1.
+Of an attention at most two heads of keys stay, of queries at most three for each.
 Needs numpy alone.
 """
 
@@ -55,6 +56,13 @@ def cut(name, attributes, inputs, outputs):
         own = [part(length, e) for length, e in zip(inputs[0], whole)]
         output = [b + e + a for b, e, a in zip(before, own, after)]
         return {"before": before, "after": after}, [own], [output]
+    if name in ("attention", "attention_gradient"):
+        first = 1 if name == "attention_gradient" else 0
+        heads, groups = inputs[first][1], inputs[first + 1][1]
+        few = {groups: min(groups, 2)}
+        few[heads] = few[groups] * min(heads // groups, 3)
+        own = [[[s[0], few[s[1]], *small(s[2:])] for s in side] for side in (inputs, outputs)]
+        return attributes, *own
     return attributes, [small(shape) for shape in inputs], [small(shape) for shape in outputs]
 
 
@@ -88,7 +96,41 @@ def function(name, x):
     }[name]()
 
 
+def products(attributes, queries, keys):
+    """Of the rows of queries and keys, scaled; queries see no keys after them where that is asked for."""
+    scale = attributes.get("scale") or queries.shape[-1] ** -0.5
+    scores = np.einsum("bhmd,bhnd->bhmn", queries, keys) * scale
+    return np.where(np.tri(*scores.shape[2:]), scores, -np.inf) if attributes.get("causal") else scores
+
+
+def attention(attributes, queries, keys, values):
+    keys, values = (np.repeat(own, queries.shape[1] // own.shape[1], axis=1) for own in (keys, values))
+    powers = np.exp(products(attributes, queries, keys))
+    total = powers.sum(axis=-1)
+    return [np.einsum("bhmn,bhne->bhme", powers / total[..., None], values), np.log(total)]
+
+
+def attention_gradient(attributes, slope, queries, keys, values, result, logarithms, outputs):
+    sharing = queries.shape[1] // keys.shape[1]
+    keys, values = (np.repeat(own, sharing, axis=1) for own in (keys, values))
+    weights = np.exp(products(attributes, queries, keys) - logarithms[..., None])
+    of_weights = np.einsum("bhme,bhne->bhmn", slope, values)
+    scale = attributes.get("scale") or queries.shape[-1] ** -0.5
+    of_products = weights * (of_weights - (slope * result).sum(axis=-1, keepdims=True)) * scale
+    own = [
+        np.einsum("bhmn,bhnd->bhmd", of_products, keys),
+        np.einsum("bhmn,bhmd->bhnd", of_products, queries),
+        np.einsum("bhmn,bhme->bhne", weights, slope),
+    ]
+    # Of each head, or of those together that share keys.
+    return [o if list(o.shape) == s else o.reshape(s[0], s[1], sharing, *s[2:]).sum(axis=2) for o, s in zip(own, outputs)]
+
+
 def evaluated(name, attributes, x, outputs):
+    if name == "attention":
+        return attention(attributes, *x)[: len(outputs)]
+    if name == "attention_gradient":
+        return attention_gradient(attributes, *x, outputs)
     if name == "unary":
         return [function(attributes, x[0])]
     if name == "binary":

@@ -28,7 +28,7 @@ fn operators() -> Vec<(&'static str, Operator)> {
     // The gate of a squeeze-and-excite block: one factor per channel.
     let factors =
         [tensor("input", &[1, 16, 9, 14], Scalar::F32, Role::Activation), tensor("gate", &[1, 16, 1, 1], Scalar::F32, Role::Activation)];
-    let multiply = |x: &[ScalarExpr]| ScalarExpr::binary(BinaryOp::Mul, x[0].clone(), x[1].clone());
+    let multiply = |x: &[ScalarExpr], _: &[_]| ScalarExpr::binary(BinaryOp::Mul, x[0].clone(), x[1].clone());
     vec![
         ("conv2d-3x3", parse("conv2d n=1 c=6 h=14 w=14 k=8 r=3 s=3 stride=1 pad=1")),
         ("conv2d-1x1-images", parse("conv2d n=1 c=16 h=7 w=9 k=24 r=1 s=1")),

@@ -2,9 +2,11 @@
 //!
 //! Nothing here passes through tensor expressions, so that it can say whether fusion and lowering kept the meaning.
 
+mod attention;
+
 use crate::error::GraphError;
 use crate::graph::op::{Arithmetic, Function, Op};
-use crate::graph::{Graph, Node};
+use crate::graph::{Graph, Node, TensorId};
 use std::sync::Arc;
 use warpsight_generate::operators::{Coordinates, Interpolation, Nearest, PoolKind, ReduceKind, Window};
 use warpsight_ir::interpret::{larger, rounded, smaller};
@@ -55,6 +57,13 @@ pub(crate) fn check_inputs(graph: &Graph, inputs: &[Vec<f64>]) -> Result<(), Gra
 /// One node's outputs; shapes are those of the graph's tensors.
 pub(crate) fn evaluate_node(graph: &Graph, node: &Node, x: &[&[f64]]) -> Result<Vec<Vec<f64>>, GraphError> {
     let op = node.known_op()?;
+    let shape = |id: &TensorId| graph.tensor(*id).shape.as_slice();
+    let shapes = (node.inputs.iter().map(shape).collect::<Vec<_>>(), node.outputs.iter().map(shape).collect::<Vec<_>>());
+    match op {
+        Op::Attention(own) => return Ok(attention::attention(own, x, &shapes.0)),
+        Op::AttentionGradient(own) => return Ok(attention::gradient(own, x, &shapes.0, &shapes.1)),
+        _ => {}
+    }
     let mut outputs = vec![result(graph, node, op, x)];
     if let (Op::LayerNormalization { axis, epsilon }, true) = (op, node.outputs.len() > 1) {
         outputs.extend(statistics(x[0], &graph.tensor(node.output()).shape, *axis, *epsilon));
@@ -109,6 +118,15 @@ fn result(graph: &Graph, node: &Node, op: &Op, x: &[&[f64]]) -> Vec<f64> {
             }
             sums
         }
+        Op::Triangle { upper, diagonal, beyond } => {
+            let stays = |p: &[usize]| {
+                let (column, middle) = (p[p.len() - 1] as i128, p[p.len() - 2] as i128 + i128::from(*diagonal));
+                column == middle || (column > middle) == *upper
+            };
+            points(output).zip(x[0]).map(|(p, &own)| if stays(&p) { own } else { *beyond }).collect()
+        }
+        // Those of several outputs are evaluated by themselves.
+        Op::Attention(_) | Op::AttentionGradient(_) => vec![],
         Op::Resize { interpolation, coordinates, scales } => resized(x[0], shape(0), output, (*interpolation, *coordinates), scales),
         Op::Alias => x[0].to_vec(),
         Op::Conv { windows, groups } => convolution(x, shape(0), shape(1), output, windows, *groups as usize),

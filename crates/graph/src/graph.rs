@@ -4,6 +4,7 @@
 //! renames elements is a node too; who plans looks past it.
 
 pub(crate) mod counted;
+pub(crate) mod heads;
 pub(crate) mod op;
 pub(crate) mod shapes;
 pub(crate) mod work;

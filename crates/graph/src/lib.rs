@@ -31,7 +31,7 @@ pub use error::GraphError;
 pub use evaluate::evaluate_f64;
 pub use format::FormatError;
 pub use graph::counted::{Extents, plain_product};
-pub use graph::op::{Arithmetic, Function, Op};
+pub use graph::op::{Arithmetic, Attention, Function, Op};
 pub use graph::work::{Class, IndexSource, Phase, Work};
 pub use graph::{Body, Graph, GraphTensor, Node, Origin, TensorId, TensorKind};
 pub use onnx::card::{CardError, CardInput, ChannelOrder, Fit, Layout, ModelCard, Picture};

@@ -2,6 +2,7 @@
 
 mod fuse;
 mod lower;
+mod sequence;
 
 use crate::error::GraphError;
 use crate::graph::op::Op;
@@ -103,6 +104,7 @@ impl Plan {
     /// [`GraphError::Operator`] where a node has no form as a tensor expression.
     pub fn of(graph: &Graph) -> Result<Self, GraphError> {
         graph.has_values()?;
+        let graph = &*sequence::expanded(graph);
         let mut builder = Builder::new(graph);
         for group in groups(graph) {
             let lowered = lower(graph, &group)?;

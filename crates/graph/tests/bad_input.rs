@@ -89,7 +89,7 @@ fn truncated_and_corrupted_files() {
 
 #[test]
 fn versions_of_the_operator_set() {
-    for (version, supported) in [(6, false), (7, true), (22, true), (23, false), (-1, false)] {
+    for (version, supported) in [(6, false), (7, true), (24, true), (25, false), (-1, false)] {
         let mut m = model(vec![node("n", "Relu", &["x"], &["y"])]);
         m.opset_import[0].version = version;
         match Model::from_bytes(&m.encode_to_vec()) {

@@ -72,6 +72,13 @@ fn cut(op: &Op, inputs: &[&[i64]], outputs: &[&[i64]]) -> (Op, Vec<Vec<i64>>, Ve
             let padded = (0..whole.len()).map(|d| before[d] + own[d] + after[d]).collect();
             (Op::Pad { before, after }, vec![own], vec![padded])
         }
+        Op::Attention(_) | Op::AttentionGradient(_) => {
+            let first = usize::from(matches!(op, Op::AttentionGradient(_)));
+            let (heads, groups) = (inputs[first][1], inputs[first + 1][1]);
+            let few = |of: i64| groups.min(2) * if of == heads { (heads / groups).min(3) } else { 1 };
+            let own = |shape: &&[i64]| [&[shape[0], few(shape[1])], &small(&shape[2..])[..]].concat();
+            (op.clone(), inputs.iter().map(own).collect(), outputs.iter().map(own).collect())
+        }
         _ => (op.clone(), inputs.iter().map(|shape| small(shape)).collect(), outputs.iter().map(|shape| small(shape)).collect()),
     }
 }

@@ -170,7 +170,7 @@ fn choosing(rng: &mut Rng, element: Scalar) -> Result<Operator, OperatorError> {
     let [a, b] = ["a", "b"].map(|name| tensor(name, &shape, element, Role::Activation));
     let how = rng.usize(..4);
     let op = [BinaryOp::Lt, BinaryOp::Le, BinaryOp::Eq, BinaryOp::Ne][rng.usize(..4)];
-    let mut operator = elementwise("where", &[condition, a, b], &shape, element, |x| {
+    let mut operator = elementwise("where", &[condition, a, b], &shape, element, |x, _| {
         let compared = || ScalarExpr::binary(op, x[1].clone(), x[2].clone());
         let truth = match how {
             0 => x[0].clone(),
@@ -197,7 +197,7 @@ fn integers(rng: &mut Rng, element: Scalar) -> Result<Operator, OperatorError> {
     let op = [BinaryOp::Add, BinaryOp::Sub, BinaryOp::Mul, BinaryOp::Div, BinaryOp::Rem, BinaryOp::Min, BinaryOp::Max][rng.usize(..7)];
     let number = ScalarExpr::Const(rng.i64(1..6) as f64);
     let (position, stored) = (rng.bool(), if rng.bool() { Scalar::I32 } else { element });
-    let mut operator = elementwise("integers", &[index, x], &shape, stored, |x| {
+    let mut operator = elementwise("integers", &[index, x], &shape, stored, |x, _| {
         let own = ScalarExpr::binary(op, x[0].clone(), number);
         if position { own } else { ScalarExpr::binary(BinaryOp::Add, own, ScalarExpr::round(Scalar::I32, x[1].clone())) }
     })?;
@@ -360,7 +360,7 @@ fn pointwise(rng: &mut Rng, element: Scalar) -> Result<Operator, OperatorError> 
     let functions = [UnaryOp::Neg, UnaryOp::Abs, UnaryOp::Exp, UnaryOp::Tanh, UnaryOp::Erf, UnaryOp::Sin, UnaryOp::Cos];
     let (operation, function) = (*rng.choice(&operations).expect("some"), *rng.choice(&functions).expect("some"));
     let quotient = rng.u8(..3) == 0;
-    elementwise("elementwise", &inputs, &shape, element, |loads| {
+    elementwise("elementwise", &inputs, &shape, element, |loads, _| {
         let joined = loads.iter().cloned().reduce(|a, b| ScalarExpr::binary(operation, a, b)).expect("an operand");
         let value = ScalarExpr::unary(function, joined.clone());
         if !quotient {

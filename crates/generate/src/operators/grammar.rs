@@ -178,13 +178,15 @@ fn of_rows(name: &str, keys: &Keys) -> Result<Operator, OperatorError> {
     let own = |name: &str, rows: i64, element: Scalar| tensor(name, &[rows, c], element, Role::Activation);
     let number = ScalarExpr::Const;
     let function =
-        |f: &dyn Fn(ScalarExpr) -> ScalarExpr| elementwise(name, &[own("input", n, element)], &[n, c], element, |x| f(x[0].clone()));
+        |f: &dyn Fn(ScalarExpr) -> ScalarExpr| elementwise(name, &[own("input", n, element)], &[n, c], element, |x, _| f(x[0].clone()));
     match name {
         "add" | "mul" => {
             let rows = if keys.get("rows") == 0 { n } else { keys.get("rows") };
             let op = if name == "add" { BinaryOp::Add } else { BinaryOp::Mul };
             let inputs = [own("left", n, element), own("right", rows, element)];
-            elementwise(&format!("elementwise_{name}"), &inputs, &[n, c], element, |x| ScalarExpr::binary(op, x[0].clone(), x[1].clone()))
+            elementwise(&format!("elementwise_{name}"), &inputs, &[n, c], element, |x, _| {
+                ScalarExpr::binary(op, x[0].clone(), x[1].clone())
+            })
         }
         "relu" => function(&|x| ScalarExpr::binary(BinaryOp::Max, x, number(0.0))),
         "gelu" => function(&|x| {
@@ -194,10 +196,10 @@ fn of_rows(name: &str, keys: &Keys) -> Result<Operator, OperatorError> {
         }),
         "where" => {
             let inputs = [own("condition", n, Scalar::I32), own("left", n, element), own("right", n, element)];
-            elementwise(name, &inputs, &[n, c], element, |x| ScalarExpr::select(x[0].clone(), x[1].clone(), x[2].clone()))
+            elementwise(name, &inputs, &[n, c], element, |x, _| ScalarExpr::select(x[0].clone(), x[1].clone(), x[2].clone()))
         }
         "copy" => copy(&[n, c], element),
-        "expand" => elementwise(name, &[own("input", 1, element)], &[n, c], element, |x| x[0].clone()),
+        "expand" => elementwise(name, &[own("input", 1, element)], &[n, c], element, |x, _| x[0].clone()),
         "transpose" => transpose(&[n, c], &[1, 0], element),
         "concat" => {
             let parts = keys.get("parts");

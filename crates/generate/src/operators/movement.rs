@@ -4,13 +4,13 @@ use super::{Builder, OperatorError, add, axis_names, broadcast_index, named, nea
 use crate::expr::{Combine, Index, Operator, Role, ScalarExpr, Tensor};
 use warpsight_ir::Scalar;
 
-/// One function of the elements of `inputs`, which are broadcast to `shape`; `body` gets a load per input.
+/// One function of the elements of `inputs`, which are broadcast to `shape`; `body` gets a load per input, and where the result is.
 pub fn elementwise(
     kind: &str,
     inputs: &[Tensor],
     shape: &[i64],
     element: Scalar,
-    body: impl FnOnce(&[ScalarExpr]) -> ScalarExpr,
+    body: impl FnOnce(&[ScalarExpr], &[Index]) -> ScalarExpr,
 ) -> Result<Operator, OperatorError> {
     gathered(kind, shape, element, |builder, at| {
         let mut loads = Vec::with_capacity(inputs.len());
@@ -23,13 +23,13 @@ pub fn elementwise(
             }
             loads.push(builder.load(input, broadcast_index(&input.shape, at)));
         }
-        Ok(body(&loads))
+        Ok(body(&loads, at))
     })
 }
 
 /// The same elements in another tensor.
 pub fn copy(shape: &[i64], element: Scalar) -> Result<Operator, OperatorError> {
-    elementwise("copy", &[tensor("input", shape, element, Role::Activation)], shape, element, |x| x[0].clone())
+    elementwise("copy", &[tensor("input", shape, element, Role::Activation)], shape, element, |x, _| x[0].clone())
 }
 
 /// Dimension `i` of the output is dimension `permutation[i]` of the input.

@@ -311,10 +311,10 @@ fn moves_and_reductions() {
     let joined = concat(&[input("a", &[1, 2]), input("b", &[1, 3])], 1).unwrap();
     check(&joined);
     assert_eq!(run(&joined, &[vec![1.0, 2.0], vec![3.0, 4.0, 5.0]]), [1.0, 2.0, 3.0, 4.0, 5.0]);
-    let sum = elementwise("sum", &[input("a", &[2, 1]), input("b", &[3])], &[2, 3], f, |x| add(x[0].clone(), x[1].clone())).unwrap();
+    let sum = elementwise("sum", &[input("a", &[2, 1]), input("b", &[3])], &[2, 3], f, |x, _| add(x[0].clone(), x[1].clone())).unwrap();
     check(&sum);
     assert_eq!(run(&sum, &[vec![10.0, 20.0], vec![1.0, 2.0, 3.0]]), [11.0, 12.0, 13.0, 21.0, 22.0, 23.0]);
-    let wrong = elementwise("sum", &[input("a", &[2])], &[2, 3], f, |x| x[0].clone()).unwrap_err();
+    let wrong = elementwise("sum", &[input("a", &[2])], &[2, 3], f, |x, _| x[0].clone()).unwrap_err();
     assert_eq!(wrong.to_string(), "`sum`: `a` of shape [2] does not broadcast to [2, 3]");
     assert!(slice(&[4], &[0], &[1], &[5], f).is_err() && transpose(&[4, 6], &[0, 0], f).is_err());
 }

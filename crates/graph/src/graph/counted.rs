@@ -1,5 +1,6 @@
 //! What follows for a node's work from its operator and the shapes of its operands.
 
+use crate::graph::heads::Heads;
 use crate::graph::op::{Op, factors};
 use crate::graph::work::{Class, Work};
 use crate::graph::{Body, Graph, GraphTensor, Node};
@@ -60,6 +61,8 @@ impl Graph {
                 return Work { class: Class::Gather, flops: 0.0, read: Some(read) };
             }
             Op::ScatterAdd { .. } => (Class::Gather, elements(2)),
+            // Two products, five as a gradient, and a softmax between.
+            Op::Attention(_) | Op::AttentionGradient(_) => (Class::Tensor, self.attention(node).unwrap_or(0.0)),
             // A product and a sum for each tap.
             Op::Resize { interpolation, scales, .. } => {
                 let taps = match interpolation {
@@ -79,8 +82,19 @@ impl Graph {
             // One for each tap.
             Op::Pool { windows, .. } => (Class::Reduce, out * windows.iter().map(|window| window.kernel as f64).product::<f64>()),
             Op::Concat { .. } | Op::Pad { .. } | Op::Alias | Op::Transpose { .. } | Op::Slice { .. } => (Class::Simt, 0.0),
+            Op::Triangle { .. } => (Class::Simt, 0.0),
         };
         Work { class, flops, read: None }
+    }
+
+    /// Operations of an attention, or of its gradient.
+    fn attention(&self, node: &Node) -> Option<f64> {
+        let gradient = matches!(node.op(), Some(Op::AttentionGradient(_)));
+        let shape = |at: usize| self.tensor(node.inputs[at + usize::from(gradient)]).shape.as_slice();
+        let heads = Heads::of(shape(0), shape(1), shape(2)).ok()?;
+        let products = heads.products().iter().map(|&extent| extent as f64).product::<f64>();
+        let (by_depth, by_width) = if gradient { (3.0, 2.0) } else { (1.0, 1.0) };
+        Some(products * (2.0 * (by_depth * heads.depth as f64 + by_width * heads.width as f64) + 5.0))
     }
 
     /// Positions of the inputs of a product of matrices: left, right, bias.

@@ -120,6 +120,22 @@ pub enum Op {
         /// Elements of the output for one of the input, per dimension.
         scales: Vec<f64>,
     },
+    /// Of the last two dimensions the elements on the diagonal and on one side of it; elsewhere another number.
+    Triangle {
+        /// Whether that side is above.
+        upper: bool,
+        /// The column of the first row where the diagonal begins; may be negative.
+        diagonal: i64,
+        /// What is elsewhere. A file has no infinities.
+        beyond: f64,
+    },
+    /// Scaled products of queries and keys, and the values weighted by a softmax of them. Inputs: queries `… h m d`, keys `… g n d`, values
+    /// `… g n e`, of which `h / g` heads in a row share one, perhaps a mask, which is added to the products and broadcast to `… h m n`.
+    /// Outputs: `… h m e`, perhaps the logarithm of what powers of the products come to in each row, `… h m`.
+    Attention(Attention),
+    /// Inputs: the gradient of an attention's result, then its inputs, the mask left out, its result, the logarithms, and the mask if there is
+    /// one. Outputs: gradients of queries, of keys and of values, the latter two of each of the `h` heads, or summed over those that share.
+    AttentionGradient(Attention),
     /// Zeros around the input; negative numbers crop.
     Pad {
         /// Per dimension.
@@ -127,6 +143,18 @@ pub enum Op {
         /// Per dimension.
         after: Vec<i64>,
     },
+}
+
+/// How queries, keys and values become an attention.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Attention {
+    /// Whether queries see no keys after their own position.
+    #[serde(default)]
+    pub causal: bool,
+    /// What products are multiplied by; one over the root of `d` where it is left out.
+    #[serde(default)]
+    pub scale: Option<f64>,
 }
 
 /// Positions of the inputs of a product: left, right, and the bias, which alone has one dimension.
@@ -142,7 +170,7 @@ pub(crate) fn factors(ranks: impl IntoIterator<Item = usize>) -> (usize, usize, 
 impl Op {
     /// Whether each element of the output is a function of the elements at the same (broadcast) place.
     pub fn is_elementwise(&self) -> bool {
-        matches!(self, Self::Unary(_) | Self::Binary(_) | Self::Select | Self::Gradient(_))
+        matches!(self, Self::Unary(_) | Self::Binary(_) | Self::Select | Self::Gradient(_) | Self::Triangle { .. })
     }
 }
 

@@ -1,11 +1,15 @@
 //! What an operator says of the shapes of its operands.
 
+use crate::graph::heads::Heads;
 use crate::graph::op::{Function, Op, factors};
 use warpsight_generate::operators::{Pool, Window};
 use warpsight_ir::Scalar;
 
 /// Extents beyond this are in no window.
 const WINDOW: i64 = i32::MAX as i64;
+
+/// Diagonals further off leave 32 bits with the rows.
+const DIAGONAL: u64 = 1 << 30;
 
 /// Whole numbers up to this are floats.
 const POSITIONS: i64 = 1 << 24;
@@ -26,9 +30,9 @@ impl Op {
             let wanted = if least == most { least.to_string() } else { format!("{least} to {most}") };
             return Err(format!("it has {} inputs, its operator takes {wanted}", inputs.len()));
         }
-        let further = usize::from(matches!(self, Self::LayerNormalization { .. })) * 2;
-        if outputs.len() != 1 && outputs.len() != 1 + further {
-            return Err(format!("it has {} outputs, its operator has {}", outputs.len(), 1 + further));
+        let (fewest, all) = self.outputs();
+        if outputs.len() != fewest && outputs.len() != all {
+            return Err(format!("it has {} outputs, its operator has {all}", outputs.len()));
         }
         let (x, y) = (inputs[0], outputs[0]);
         match self {
@@ -61,6 +65,17 @@ impl Op {
                 }
                 same("its output", y, x)
             }
+            Self::Triangle { .. } if x.len() < 2 => Err(format!("{x:?} is no matrix")),
+            Self::Triangle { diagonal, .. } if diagonal.unsigned_abs() > DIAGONAL => Err(format!("diagonal {diagonal} of {x:?}")),
+            Self::Triangle { .. } => same("its output", y, x),
+            Self::Attention(_) => {
+                let heads = Heads::of(x, inputs[1], inputs[2])?;
+                inputs.get(3).map_or(Ok(()), |mask| broadcasts(mask, &heads.products()))?;
+                let rows = heads.with(&[heads.heads, heads.queries]);
+                outputs.get(1).map_or(Ok(()), |own| same("its logarithms", own, &rows))?;
+                same("its output", y, &[&rows[..], &[heads.width]].concat())
+            }
+            Self::AttentionGradient(_) => attention_gradient(inputs, outputs),
             Self::Resize { scales, .. } => {
                 if [scales.len(), y.len()] != [x.len(); 2] || !scales.iter().all(|scale| scale.is_finite() && *scale > 0.0) {
                     return Err(format!("scales {scales:?} of {x:?}, {y:?} of which is no shape"));
@@ -148,6 +163,16 @@ impl Op {
         }
     }
 
+    /// Fewest and most outputs.
+    fn outputs(&self) -> (usize, usize) {
+        match self {
+            Self::LayerNormalization { .. } => (1, 3),
+            Self::Attention(_) => (1, 2),
+            Self::AttentionGradient(_) => (3, 3),
+            _ => (1, 1),
+        }
+    }
+
     /// Least and most inputs.
     fn arity(&self) -> (usize, usize) {
         match self {
@@ -156,10 +181,28 @@ impl Op {
             Self::Binary(_) | Self::Gradient(_) | Self::Gather { .. } | Self::GatherElements { .. } => (2, 2),
             Self::Select | Self::ScatterAdd { .. } => (3, 3),
             Self::Concat { .. } => (1, usize::MAX),
+            Self::Attention(_) => (3, 4),
+            Self::AttentionGradient(_) => (6, 7),
             Self::Unary(_) | Self::Pool { .. } | Self::GlobalAveragePool | Self::Reduce { .. } | Self::Softmax { .. } => (1, 1),
             Self::Alias | Self::Transpose { .. } | Self::Slice { .. } | Self::Pad { .. } | Self::Resize { .. } => (1, 1),
+            Self::Triangle { .. } => (1, 1),
         }
     }
+}
+
+fn attention_gradient(inputs: &[&[i64]], outputs: &[&[i64]]) -> Checked {
+    let (from, result, logarithms) = (inputs[0], inputs[4], inputs[5]);
+    let heads = Heads::of(inputs[1], inputs[2], inputs[3])?;
+    let rows = heads.with(&[heads.heads, heads.queries]);
+    same("the gradient", from, &[&rows[..], &[heads.width]].concat())?;
+    same("the result", result, from)?;
+    same("the logarithms", logarithms, &rows)?;
+    inputs.get(6).map_or(Ok(()), |mask| broadcasts(mask, &heads.products()))?;
+    same("the queries' gradient", outputs[0], inputs[1])?;
+    [(outputs[1], inputs[2], heads.depth), (outputs[2], inputs[3], heads.width)].into_iter().try_for_each(|(own, of, columns)| {
+        let each = heads.with(&[heads.heads, heads.keys, columns]);
+        if own == each { Ok(()) } else { same("a gradient", own, of) }
+    })
 }
 
 /// A dimension that positions are of: each is exact as a float.

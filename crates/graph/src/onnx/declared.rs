@@ -5,7 +5,7 @@ use crate::onnx::proto::{ValueInfoProto, type_proto};
 use std::ops::RangeInclusive;
 
 /// Versions of ONNX's operator set that are read. Before 7, operators broadcast by an attribute.
-pub const OPSETS: RangeInclusive<i64> = 7..=22;
+pub const OPSETS: RangeInclusive<i64> = 7..=24;
 
 /// One dimension of a declared shape.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use crate::graph::op::{Arithmetic, Function, Op};
 use crate::graph::{Graph, Node, TensorId};
 use crate::plan::fuse::Group;
 use std::sync::Arc;
-use warpsight_generate::expr::{Operator, Role, ScalarExpr, TensorExpr};
+use warpsight_generate::expr::{Index, Operator, Role, ScalarExpr, TensorExpr};
 use warpsight_generate::operators::{self, Conv, Deconv, Lookup, MatMul, OperatorError, Pool, Taps, broadcast_index, tensor};
 use warpsight_ir::{BinaryOp, Name, Scalar, UnaryOp};
 
@@ -62,7 +62,7 @@ fn fuse(graph: &Graph, group: &Group, step: &mut TensorExpr, sources: &mut Vec<(
         }
         // Followers are elementwise.
         if let Some(op) = node.op() {
-            values.push((node.output(), apply(op, &operands)));
+            values.push((node.output(), apply(op, &operands, &step.store)));
         }
     }
     if let Some((_, value)) = values.pop() {
@@ -173,7 +173,11 @@ fn lower_anchor(graph: &Graph, node: &Node, op: &Op) -> Result<Lowered, Operator
             let what = "a normalisation with computed parameters".into();
             return Err(OperatorError::Unsupported { operator: "batch_normalization".into(), what });
         }
-        Op::Unary(_) | Op::Binary(_) | Op::Select | Op::Gradient(_) => elementwise(graph, node, op)?,
+        Op::Unary(_) | Op::Binary(_) | Op::Select | Op::Gradient(_) | Op::Triangle { .. } => elementwise(graph, node, op)?,
+        // Nodes of these are sequences of others.
+        Op::Attention(_) | Op::AttentionGradient(_) => {
+            return Err(OperatorError::Unsupported { operator: "attention".into(), what: "a single expression".into() });
+        }
         Op::Gather { axis } => with(operators::gather(&lookup(shape(0), *axis, shape(1)))?, &["input", "index"]),
         Op::GatherElements { axis } => with(operators::gather_elements(&lookup(shape(0), *axis, shape(1)))?, &["input", "index"]),
         Op::ScatterAdd { axis } => {
@@ -240,20 +244,29 @@ fn elementwise(graph: &Graph, node: &Node, op: &Op) -> Result<Lowered, OperatorE
         Op::Unary(f) => format!("{f:?}"),
         Op::Binary(f) => format!("{f:?}"),
         Op::Select => "select".to_owned(),
+        Op::Triangle { .. } => "triangle".to_owned(),
         Op::Gradient(_) => "gradient".to_owned(),
         _ => String::new(),
     };
     let kind = format!("elementwise_{}", debug.split('(').next().unwrap_or_default().to_lowercase());
-    let operator = operators::elementwise(&kind, &inputs, &graph.tensor(node.output()).shape, ELEMENT, |loads| {
+    let operator = operators::elementwise(&kind, &inputs, &graph.tensor(node.output()).shape, ELEMENT, |loads, at| {
         let of = |o: &Result<f64, usize>| o.map_or_else(|position| loads[position].clone(), ScalarExpr::Const);
-        apply(op, &operands.iter().map(of).collect::<Vec<_>>())
+        apply(op, &operands.iter().map(of).collect::<Vec<_>>(), at)
     })?;
     Ok(Lowered { operator, sources })
 }
 
-/// An elementwise operation on expressions.
-fn apply(op: &Op, x: &[ScalarExpr]) -> ScalarExpr {
+/// An elementwise operation on expressions, for the element at a place of the result.
+fn apply(op: &Op, x: &[ScalarExpr], at: &[Index]) -> ScalarExpr {
     match op {
+        Op::Triangle { upper, diagonal, beyond } => {
+            // It has two dimensions, and diagonals that are no further off than 32 bits can count.
+            let [.., row, column] = at else { return x[0].clone() };
+            let middle = ScalarExpr::Position(row.clone().offset(*diagonal).unwrap_or_default());
+            let column = ScalarExpr::Position(column.clone());
+            let (least, most) = if *upper { (middle, column) } else { (column, middle) };
+            ScalarExpr::select(ScalarExpr::binary(BinaryOp::Le, least, most), x[0].clone(), ScalarExpr::Const(*beyond))
+        }
         Op::Unary(f) => unary(*f, x[0].clone()),
         Op::Binary(f) => {
             let op = match f {

@@ -128,7 +128,7 @@ impl Importer {
     }
 
     /// A node of an operator that says itself whether shapes go together; of the type of its first input.
-    fn fitting(&mut self, view: NodeView<'_>, op: Op, inputs: Vec<TensorId>, shape: Vec<i64>) -> Result<Value, GraphError> {
+    pub(super) fn fitting(&mut self, view: NodeView<'_>, op: Op, inputs: Vec<TensorId>, shape: Vec<i64>) -> Result<Value, GraphError> {
         let shapes: Vec<&[i64]> = inputs.iter().map(|id| self.shape(*id)).collect();
         op.fits(&shapes, &[&shape]).map_err(|what| view.bad(what))?;
         let kind = self.kind(inputs[0]);

@@ -19,6 +19,7 @@
 //! ```
 
 pub mod candidates;
+pub mod dynamic;
 pub mod network;
 mod parallel;
 pub mod search;

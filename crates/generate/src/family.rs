@@ -6,8 +6,8 @@ use crate::layout::{Layout, Place};
 use crate::nest::Nest;
 use crate::passes::Passes;
 use crate::program::program;
-use crate::schedule::{Choice, Knobs, Meeting, axis, show_choice};
-use warpsight_ir::{Checked, Config, ConfigSpace, Family, Kernel, LowerError, Name};
+use crate::schedule::{Choice, GROUP, Knobs, Meeting, axis, show_choice};
+use warpsight_ir::{Checked, Config, ConfigSpace, Family, Kernel, Knob, KnobValue, LowerError, Name};
 
 /// Changes whenever a configuration lowers to another Program than before: stored times of older Programs are then not taken for today's.
 pub const VERSION: u32 = 4;
@@ -138,10 +138,14 @@ impl ScheduleFamily {
         drawn
     }
 
+    /// Legal configurations.
+    pub fn count(&self) -> usize {
+        self.works(Meeting::ANY).map(|work| work.arrangements.len() * work.places.len()).sum()
+    }
+
     /// So many configurations at most: all, or one in so many by chance, the same ones of equal spaces.
     pub fn some(&self, most: usize) -> Vec<Config> {
-        let total: usize = self.works(Meeting::ANY).map(|work| work.arrangements.len() * work.places.len()).sum();
-        let one_in = total.div_ceil(most.max(1)).max(1) as u64;
+        let one_in = self.count().div_ceil(most.max(1)).max(1) as u64;
         self.configs().filter(|config| chance(config).is_multiple_of(one_in)).collect()
     }
 
@@ -170,6 +174,26 @@ impl ScheduleFamily {
             found.extend((0..mended.len().min(MENDED)).map(|n| mended[n * mended.len() / MENDED.min(mended.len())].clone()));
         }
         found
+    }
+
+    /// The configuration that means here what one of another family means there, of the same expression in another shape; `None` where none does.
+    /// Groups are shapes over axes by their names: which axis is the longest may differ. What one of both has no knob for is at its first value there.
+    pub fn alike(&self, other: &Self, config: &Config) -> Option<Config> {
+        let there = other.space().describe(config);
+        let knobs = &self.knobs.space.knobs;
+        let unknown = |knob: &Knob| knobs.iter().all(|own| own.name != knob.name);
+        if other.space().knobs.iter().zip(&config.0).any(|(knob, value)| unknown(knob) && knob.values.first() != Some(value)) {
+            return None;
+        }
+        let value = |knob: &Knob| match there.get(&knob.name) {
+            None => knob.values.first().copied(),
+            Some(_) if &*knob.name == GROUP => self.knobs.group(&self.expr, &other.knobs.lanes(&other.expr, config)),
+            Some(KnobValue::Number(n)) => knob.values.contains(n).then_some(*n),
+            Some(KnobValue::Label(l)) => knob.labels.iter().position(|own| own == l).map(|at| at as i32),
+        };
+        let config = Config(knobs.iter().map(value).collect::<Option<_>>()?);
+        self.with_nest(&config, |_| ())?;
+        Some(config)
     }
 
     /// Vector lanes of a configuration.

@@ -16,6 +16,7 @@ mod matmul;
 mod movement;
 mod normalise;
 mod pool;
+mod shapes;
 pub(crate) mod split;
 
 pub use conv::{Conv, Deconv, Window, conv, deconv};
@@ -27,6 +28,7 @@ pub use matmul::{MatMul, matmul};
 pub use movement::{concat, copy, elementwise, pad, slice, transpose};
 pub use normalise::{STATISTICS, layernorm, softmax};
 pub use pool::{Constant, Pool, PoolKind, ReduceKind, WithConstants, global_average_pool, pool, reduce};
+pub use shapes::{MOST_SHAPES, Shapes, is_open, parse_shapes};
 pub use split::LONGEST;
 
 use crate::expr::{Axis, AxisId, Combine, Index, Operator, Role, ScalarExpr, Tensor, TensorExpr};
@@ -99,6 +101,28 @@ pub enum OperatorError {
         value: String,
         /// What may be written.
         expected: String,
+    },
+    /// A range, or a list, of what is no size.
+    #[error("`{operator}`: `{key}={value}`: only sizes of tensors may be ranges or lists")]
+    NotASize {
+        /// The operator.
+        operator: String,
+        /// The key.
+        key: String,
+        /// What was written.
+        value: String,
+    },
+    /// More shapes than are chosen for together.
+    #[error("`{operator}`: with the sizes of `{key}` there are {shapes} shapes, at most {most} are chosen for together")]
+    TooManyShapes {
+        /// The operator.
+        operator: String,
+        /// The key of which there are too many sizes.
+        key: String,
+        /// How many there are at least.
+        shapes: usize,
+        /// How many there may be.
+        most: usize,
     },
     /// A size below its minimum.
     #[error("`{operator}`: {what} must be {minimum} or more, not {value}")]

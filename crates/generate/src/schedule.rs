@@ -4,6 +4,7 @@ use crate::expr::{Axis, AxisId, Combine, Index, Tensor, TensorExpr};
 use crate::layout::{Place, is_free, packed_dim};
 use crate::passes::{Pass, Passes};
 use smallvec::{SmallVec, smallvec};
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::ops::Range;
 use warpsight_ir::{Config, ConfigSpace, Knob, Name, Scalar};
@@ -28,6 +29,8 @@ const SHARING_GROUPS: [[u32; 3]; 2] = [[1, 1, 1], [2, 1, 1]];
 const SHARING_LANES: u32 = 2;
 /// Work-group shapes over the same three axes; each is clipped to the extents.
 const GROUPS: [[u32; 3]; 7] = [[64, 1, 1], [8, 8, 1], [16, 4, 1], [4, 16, 1], [16, 1, 1], [4, 4, 4], [32, 8, 1]];
+/// The knob that says which of these.
+pub const GROUP: &str = "group";
 /// Points (vectors) one work-item may compute: beyond this, the text of a kernel grows and no register file gains.
 const MAX_POINTS: u32 = 32;
 /// Elements one work-item may compute: the most that a register file of today holds for one, 32 registers of AVX-512. What is too many
@@ -272,7 +275,7 @@ impl Knobs {
         if self.reduction_lanes.len() > 1 {
             knobs.push(number("reduction_lanes".into(), self.reduction_lanes.clone()));
         }
-        knobs.push(labelled("group", self.groups.iter().map(|g| g.iter().map(u32::to_string).collect::<Vec<_>>().join("x")).collect()));
+        knobs.push(labelled(GROUP, self.groups.iter().map(|g| g.iter().map(u32::to_string).collect::<Vec<_>>().join("x")).collect()));
         knobs.push(labelled("lanes_first", self.names(expr, &self.main[..self.main.len().min(2)])));
         for (t, places) in &self.placeable {
             let name = expr.inputs.get(*t).map_or(&expr.output.name, |t| &t.name);
@@ -301,6 +304,21 @@ impl Knobs {
             }
         }
         shapes
+    }
+
+    /// Lanes of a configuration along each of its axes that have some, by name.
+    pub fn lanes<'e>(&self, expr: &'e TensorExpr, config: &Config) -> BTreeMap<&'e str, u32> {
+        let at = self.space.knobs.iter().position(|knob| &*knob.name == GROUP);
+        let group = at.and_then(|at| self.groups.get(*config.0.get(at)? as usize));
+        let lanes = |(&a, &lanes): (&AxisId, &u32)| (&*axis(expr, a).name, lanes);
+        group.into_iter().flat_map(|group| self.main.iter().zip(group).map(lanes)).filter(|own| own.1 > 1).collect()
+    }
+
+    /// The value of the knob of groups with these lanes.
+    pub fn group(&self, expr: &TensorExpr, lanes: &BTreeMap<&str, u32>) -> Option<i32> {
+        let known = lanes.keys().all(|name| self.main.iter().any(|&a| *axis(expr, a).name == **name));
+        let wanted: Vec<u32> = self.main.iter().map(|&a| lanes.get(&*axis(expr, a).name).copied().unwrap_or(1)).collect();
+        self.groups.iter().position(|own| known && *own == wanted).map(|at| at as i32)
     }
 
     /// Takes a configuration apart; `None` where it is not legal.

@@ -60,6 +60,7 @@ pub use occupancy::bound::{self, Demand};
 pub use pipeline::{Certificate, Channel, Firings, Pipeline, PipelineStage, SideOutput, StageBody, Step, Turns};
 pub use profile::Profile;
 pub use profile::unknown::{NoEstimate, Unknown};
+pub use program::generalise;
 pub use program::in_place::{Hazard, in_place};
 pub use program::specialise::{SpecialiseError, specialise};
 pub use program::typing::{self, TypeEnv, TypeError};

@@ -34,6 +34,7 @@
 //!
 //! **Sizes** are integer kernel arguments with a range; extents are size expressions (constants, sizes, + − × ÷ % min max).
 
+pub mod generalise;
 pub mod in_place;
 pub mod specialise;
 pub mod typing;

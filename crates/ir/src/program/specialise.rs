@@ -52,7 +52,13 @@ pub fn specialise(program: &Program, values: &BTreeMap<Name, i64>) -> Result<Pro
     };
     let mut result = program.clone();
     result.sizes.retain(|s| !values.contains_key(&s.name));
-    for param in &mut result.params {
+    everywhere(&mut result, &put);
+    Ok(result)
+}
+
+/// Puts other expressions in the place of a Program's, always in the same order.
+pub(crate) fn everywhere(program: &mut Program, put: &impl Fn(&Expr) -> Expr) {
+    for param in &mut program.params {
         match &mut param.kind {
             ParamKind::Buffer { dims, .. } => dims.iter_mut().for_each(|extent| *extent = put(extent)),
             ParamKind::Image { width, height, .. } => {
@@ -62,11 +68,10 @@ pub fn specialise(program: &Program, values: &BTreeMap<Name, i64>) -> Result<Pro
             ParamKind::Channel { .. } => {}
         }
     }
-    for GroupAxis { extent, .. } in &mut result.launch.groups {
+    for GroupAxis { extent, .. } in &mut program.launch.groups {
         *extent = put(extent);
     }
-    block(&mut result.body, &put);
-    Ok(result)
+    block(&mut program.body, put);
 }
 
 /// Folds one node whose operands are folded: `i32` arithmetic, wrapping as at run time.

@@ -1,0 +1,243 @@
+//! `warpsight optimize --op "matmul m=1..512 n=768 k=768"`: an operator of which sizes are open.
+
+use super::{Args, Prune, Search};
+use crate::failure::Failure;
+use crate::record::Record;
+use crate::report::Column::{Below, Keep, Spare};
+use crate::report::{config, micros, note, out};
+use crate::target::Target;
+use crate::target::judging::Judging;
+use serde_json::{Value, json};
+use std::path::Path;
+use std::time::Duration;
+use warpsight_engine::EngineError;
+use warpsight_engine::candidates::{self, Offer};
+use warpsight_engine::dynamic::{self, Kept, Shape, Table, Tried};
+use warpsight_engine::tune::Attempt;
+use warpsight_engine::verify::check_operator;
+use warpsight_files::Folder;
+use warpsight_generate::operators::{Shapes, parse_shapes};
+use warpsight_generate::{Candidate, Operator, ScheduleFamily, TensorExpr};
+use warpsight_ir::Family;
+
+/// Chooses for every shape that the text describes, and keeps as few kernels as lose little by it.
+pub fn run(text: &str, args: &Args, target: &mut Target, record: &mut Record, json: bool) -> Result<(), Failure> {
+    let Shapes { open, all } = parse_shapes(text).map_err(|e| Failure::input(e.to_string()).at(text))?;
+    all.iter().try_for_each(|own| check_operator(&own.1, &target.device.info().limits))?;
+    let (sequence, all) = alone(&all, args, target).ok_or_else(|| {
+        let names = args.sequences.as_ref().map_or(String::new(), |names| format!(" as {}", names.join(", ")));
+        Failure::input(format!("at some of these shapes the operator is several kernels{names}; sizes may be open of what is one kernel"))
+            .at(text)
+    })?;
+    let judging = Judging::new(target, args.top, args.runs);
+    let judge = judging.judge(&target.profile);
+    let shapes = dynamic::choose(all, &judge)?;
+    let mut rng = fastrand::Rng::new();
+    let name = (open.len() == 1).then(|| open[0].as_str());
+    let mut observe = |family: &ScheduleFamily, attempt: &Attempt| record.attempt(family, attempt);
+    let table = dynamic::table(name, shapes, &judge, &mut *target.device, &mut rng, &mut observe)?;
+    if let Some(folder) = &args.out {
+        write(folder, text, (&open, sequence), &table, target)?;
+    }
+    if json { out(report(text, (&open, sequence), &table, target)) } else { print(&open, &table).and_then(|()| target.told()) }
+}
+
+/// What is asked of one shape alone.
+pub fn one_shape_only(args: &Args) -> Result<(), Failure> {
+    let asked = [
+        ("--search", args.search != Search::Model),
+        ("--prune", args.prune != Prune::None),
+        ("--explain-pruning", args.explain_pruning),
+        ("--dump", args.dump.is_some()),
+        ("--accesses", args.accesses.is_some()),
+        ("--trace", args.trace.is_some()),
+        ("--export-kernel-tuner", args.export_kernel_tuner.is_some()),
+        ("--import-kernel-tuner", args.import_kernel_tuner.is_some()),
+    ];
+    match asked.iter().find(|own| own.1) {
+        Some((option, _)) => {
+            Err(Failure::input(format!("{option} is of an operator of one shape")).help("name one size in place of each range"))
+        }
+        None => Ok(()),
+    }
+}
+
+/// The name of a sequence of one kernel, and the kernel at each shape.
+type Alone = (&'static str, Vec<(Vec<i64>, TensorExpr)>);
+
+/// The first sequence that is one kernel at every shape.
+fn alone(all: &[(Vec<i64>, Operator)], args: &Args, target: &Target) -> Option<Alone> {
+    let offer = Offer { limits: &target.device.info().limits, names: args.sequences.as_deref() };
+    let offered: Vec<Vec<Candidate>> = all.iter().map(|own| candidates::offered(&own.1, &offer)).collect();
+    let kernel = |own: &Candidate| own.operator.kernels().next().filter(|_| own.operator.steps.len() == 1).cloned();
+    let named = |own: &[Candidate], name: &str| own.iter().find(|own| own.name == name).and_then(kernel);
+    offered.first()?.iter().find_map(|first| {
+        let kernels = all.iter().zip(&offered).map(|(own, offered)| Some((own.0.clone(), named(offered, first.name)?)));
+        Some((first.name, kernels.collect::<Option<_>>()?))
+    })
+}
+
+fn named(open: &[String], sizes: &[i64]) -> String {
+    open.iter().zip(sizes).map(|(key, size)| format!("{key}={size}")).collect::<Vec<_>>().join(" ")
+}
+
+/// Sizes in words: runs of one dimension's sizes that follow each other in the table as `first..last`.
+fn served(kept: &Kept, table: &Table) -> Vec<String> {
+    let mut runs: Vec<(usize, usize)> = vec![];
+    for &shape in &kept.serves {
+        match runs.last_mut() {
+            Some(run) if run.1 + 1 == shape => run.1 = shape,
+            _ => runs.push((shape, shape)),
+        }
+    }
+    let text = |shape: usize| table.shapes[shape].sizes.iter().map(i64::to_string).collect::<Vec<_>>().join("x");
+    runs.into_iter().map(|(first, last)| if first == last { text(first) } else { format!("{}..{}", text(first), text(last)) }).collect()
+}
+
+/// What is lost where kernels were timed: Σ of what they take over Σ of what the shapes' own choices take.
+fn loss(table: &Table) -> Option<f64> {
+    let all = table.kept.iter().flat_map(|kept| &kept.tried);
+    let pairs: Vec<(f64, f64)> = all.filter_map(|own| Some((own.time?.0.0, own.own?.0))).collect();
+    let sum = |of: fn(&(f64, f64)) -> f64| pairs.iter().map(of).sum::<f64>();
+    (!pairs.is_empty()).then(|| percent(sum(|own| own.0) / sum(|own| own.1) - 1.0))
+}
+
+fn percent(part: f64) -> f64 {
+    100.0 * part
+}
+
+fn total(table: &Table) -> Duration {
+    table.shapes.iter().map(|shape| shape.took).sum()
+}
+
+fn report(text: &str, (open, sequence): (&[String], &str), table: &Table, target: &Target) -> Value {
+    let tried = |own: &Tried| {
+        json!({
+            "sizes": table.shapes[own.shape].sizes,
+            "rel_l2_error": own.verdict.rel_l2,
+            "time_s": own.time.map(|time| time.0),
+            "time_source": own.time.map(|time| time.1),
+            "own_time_s": own.own,
+            "loss_percent": own.loss().map(percent),
+        })
+    };
+    let kernel = |kept: &Kept| {
+        json!({
+            "config": kept.meant.words(&table.shapes),
+            "generic": kept.generic.is_some(),
+            "size": kept.generic.as_ref().map(|own| json!({"name": own.size.name, "lo": own.size.lo, "hi": own.size.hi})),
+            "serves": served(kept, table),
+            "verified": kept.tried.iter().map(tried).collect::<Vec<_>>(),
+        })
+    };
+    let row = |(at, shape): (usize, &Shape)| {
+        json!({
+            "sizes": shape.sizes,
+            "kernel": table.kernel[at],
+            "predicted_s": table.kept[table.kernel[at]].able.get(&at),
+            "own_predicted_s": shape.best(),
+            "own_config": shape.ranked.first().map(|own| shape.family.space().describe(&own.config)),
+            "predicted_loss_percent": percent(table.loss(at)),
+            "candidates": shape.candidates,
+            "chosen_in_s": shape.took.as_secs_f64(),
+        })
+    };
+    let rejected = |(config, reason): &(dynamic::Words, String)| json!({"config": config, "reason": reason});
+    let info = target.device.info();
+    json!({
+        "op": text,
+        "device": info.id,
+        "driver": info.driver,
+        "open": open,
+        "sequence": sequence,
+        "loss_percent": loss(table),
+        "predicted_worst_loss_percent": percent(table.worst()),
+        "chosen_in_s": total(table).as_secs_f64(),
+        "kernels": table.kept.iter().map(kernel).collect::<Vec<_>>(),
+        "dispatch": table.shapes.iter().enumerate().map(row).collect::<Vec<_>>(),
+        "rejected": table.rejected.iter().map(rejected).collect::<Vec<_>>(),
+    })
+}
+
+fn print(open: &[String], table: &Table) -> Result<(), Failure> {
+    let dims = open.join(" x ");
+    let mut rows = crate::report::table(&[Keep("kernel"), Below(&dims), Keep("program"), Below("configuration")]);
+    for (number, kept) in table.kept.iter().enumerate() {
+        let program = match (&kept.generic, kept.serves.len()) {
+            (Some(own), _) => format!("one, with {}", own.size.name),
+            (None, 1) => "of this shape".to_owned(),
+            (None, _) => "one each".to_owned(),
+        };
+        rows.add_row([number.to_string(), served(kept, table).join(" "), program, config(&kept.meant.words(&table.shapes))]);
+    }
+    out(format_args!("{rows}"))?;
+    let mut rows = crate::report::table(&[
+        Keep(&dims),
+        Keep("kernel"),
+        Keep("predicted us"),
+        Keep("own choice us"),
+        Keep("loss % (predicted)"),
+        Spare(1, "candidates"),
+        Keep("chosen in ms"),
+    ]);
+    for (at, shape) in table.shapes.iter().enumerate() {
+        let time = table.kept[table.kernel[at]].able.get(&at);
+        rows.add_row([
+            shape.sizes.iter().map(i64::to_string).collect::<Vec<_>>().join("x"),
+            table.kernel[at].to_string(),
+            time.map_or("-".into(), |&time| micros(time)),
+            micros(shape.best()),
+            format!("{:.1}", percent(table.loss(at))),
+            shape.candidates.to_string(),
+            format!("{:.1}", 1e3 * shape.took.as_secs_f64()),
+        ]);
+    }
+    out(format_args!("{rows}"))?;
+    for (number, kept) in table.kept.iter().enumerate() {
+        for own in &kept.tried {
+            let loss = own.loss().map_or(String::new(), |loss| format!(", {:+.1} % to its own choice", percent(loss)));
+            let time = own.time.map_or(String::new(), |time| format!(", {} us ({})", micros(time.0), time.1.name()));
+            out(format_args!("kernel {number} is right with {}{time}{loss}", named(open, &table.shapes[own.shape].sizes)))?;
+        }
+    }
+    for (words, reason) in &table.rejected {
+        out(format_args!("passed over: {}: {reason}", config(words)))?;
+    }
+    let timed = loss(table).map_or(String::new(), |loss| format!("; where timed, all together {loss:+.1} %"));
+    let (shapes, kernels) = (table.shapes.len(), table.kept.len());
+    let each = 1e3 * total(table).as_secs_f64() / shapes as f64;
+    out(format_args!(
+        "{shapes} shapes chosen for in {each:.1} ms each in the mean; {kernels} kernels kept, which lose {:.1} % at most (predicted){timed}",
+        percent(table.worst())
+    ))
+}
+
+/// The kernels as OpenCL C, and the table that says which is whose.
+fn write(folder: &Path, text: &str, named: (&[String], &str), table: &Table, target: &Target) -> Result<(), Failure> {
+    let mut folder = Folder::create(folder)?;
+    let mut value = report(text, named, table, target);
+    for (number, kept) in table.kept.iter().enumerate() {
+        let mut files = vec![];
+        let mut put = |name: String, program: &warpsight_ir::Checked| -> Result<(), Failure> {
+            let source = warpsight_emit::opencl(program).map_err(|e| Failure::input(e.to_string()))?;
+            folder.write(&name, source.text.as_bytes())?;
+            files.push(name);
+            Ok(())
+        };
+        match &kept.generic {
+            Some(generic) => put(format!("{number}_{}.cl", generic.program.name), &generic.program)?,
+            None => {
+                for &shape in &kept.serves {
+                    let Shape { family, sizes, .. } = &table.shapes[shape];
+                    let Some(config) = kept.meant.at(&table.shapes[shape], &table.shapes) else { continue };
+                    let sizes: Vec<String> = sizes.iter().map(i64::to_string).collect();
+                    put(format!("{number}_{}_{}.cl", family.name(), sizes.join("x")), &family.finish(&config).map_err(EngineError::from)?)?;
+                }
+            }
+        }
+        value["kernels"][number]["files"] = json!(files);
+    }
+    folder.write("dispatch.json", format!("{value:#}\n").as_bytes())?;
+    note(format_args!("{} kernels and dispatch.json", table.kept.len()));
+    Ok(folder.finish()?)
+}

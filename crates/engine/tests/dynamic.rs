@@ -1,0 +1,99 @@
+//! Operators of which sizes are open: what is kept, and what it loses.
+
+use std::collections::HashSet;
+use warpsight_engine::dynamic::generic::Generic;
+use warpsight_engine::dynamic::{self, SLACK, Table};
+use warpsight_engine::tune::{self, Judge};
+use warpsight_engine::verify::Trial;
+use warpsight_generate::operators::parse_shapes;
+use warpsight_generate::prune::Allowance;
+use warpsight_generate::{Passes, ScheduleFamily};
+use warpsight_ir::{Config, Profile, SizeParam, profile};
+use warpsight_predict::KernelModel;
+use warpsight_run::Device;
+
+fn judge(profile: &Profile) -> Judge<'_> {
+    Judge { profile, model: &KernelModel, allowance: Allowance::of(profile), passes: Passes::default(), top: 1, runs: 5 }
+}
+
+fn device() -> (Profile, Box<dyn Device>) {
+    let profile = profile::builtin("adreno640").expect("a profile").expect("reads");
+    (profile, warpsight_run::open("sim:adreno640", &warpsight_run::Options::default()).expect("opens"))
+}
+
+fn table(text: &str) -> Table {
+    let (profile, mut device) = device();
+    let judge = judge(&profile);
+    let read = parse_shapes(text).expect(text);
+    let name = (read.open.len() == 1).then(|| read.open[0].as_str());
+    let all = read.all.into_iter().map(|(sizes, mut operator)| (sizes, operator.steps.remove(0))).collect();
+    let shapes = dynamic::choose(all, &judge).expect("chosen");
+    let mut rng = fastrand::Rng::with_seed(1);
+    dynamic::table(name, shapes, &judge, &mut *device, &mut rng, &mut |_, _| Ok(())).expect(text)
+}
+
+/// One Program with a size, at a size that it was not made of, and the ends and a prime beside: what it says of places and groups is right there, and so
+/// are its results on a device.
+#[test]
+fn one_program_computes_every_size() {
+    let (profile, mut device) = device();
+    for (text, others) in
+        [("matmul m=2..40 n=48 k=16", [2, 40, 37, 16]), ("conv2d n=1 c=4 h=5..30 w=9 k=8 r=3 s=3 stride=2 pad=1", [14, 30, 29, 17])]
+    {
+        let read = parse_shapes(text).expect(text);
+        let families: Vec<(i64, ScheduleFamily)> =
+            read.all.into_iter().map(|(sizes, mut own)| (sizes[0], ScheduleFamily::new(own.steps.remove(0)))).collect();
+        let middle = &families[families.len() / 2].1;
+        let (_, ranked) = tune::rank_all(middle, &judge(&profile)).expect("ranks");
+        let size = SizeParam { name: "size_open".into(), lo: families[0].0, hi: families[families.len() - 1].0 };
+        let at = |config: &Config| -> Vec<(usize, i64, &ScheduleFamily, Config)> {
+            let own = families.iter().enumerate();
+            own.filter_map(|(at, (value, family))| Some((at, *value, family, family.alike(middle, config)?))).collect()
+        };
+        let all = at(&ranked[0].config);
+        let generic = Generic::of(&size, &all).into_iter().max_by_key(|own| own.positions().len()).expect("one form for several sizes");
+        assert_eq!(generic.program.sizes, [size]);
+        assert!(generic.positions().len() * 2 > families.len(), "{text}: {} of {}", generic.positions().len(), families.len());
+        let mut ran = 0;
+        for (position, value, family, config) in all.iter().filter(|own| others.contains(&own.1) && generic.positions().contains(&own.0)) {
+            let layouts = family.layouts(config).expect("legal");
+            let mut rng = fastrand::Rng::with_seed(7);
+            let trial = Trial::new(family.expr(), &layouts, &mut rng);
+            let mut job = trial.job(&generic.program, None);
+            job.launches[0].sizes = vec![*value];
+            trial
+                .judge(&device.run(&job).unwrap_or_else(|error| panic!("{text} at {value}: {error}")))
+                .unwrap_or_else(|wrong| panic!("{text} at {value} ({position}): {wrong}"));
+            assert!(generic.kernel(*value).is_some());
+            ran += 1;
+        }
+        assert!(ran >= 3, "{text}: {ran}");
+    }
+}
+
+/// Every size has a kernel within the slack, fewer kernels than sizes, and each was verified at the ends of what it serves and timed there.
+#[test]
+fn few_kernels_serve_a_range() {
+    let table = table("matmul m=1..33 n=24 k=16");
+    assert_eq!((table.shapes.len(), table.kernel.len()), (33, 33));
+    assert!(table.kept.len() <= 8, "{}", table.kept.len());
+    assert!(table.worst() <= SLACK && table.kept.iter().any(|own| own.generic.is_some() && own.serves.len() >= 8));
+    for (number, kept) in table.kept.iter().enumerate() {
+        let served: Vec<usize> = (0..33).filter(|&at| table.kernel[at] == number).collect();
+        assert_eq!(served, kept.serves);
+        let tried: HashSet<usize> = kept.tried.iter().map(|own| own.shape).collect();
+        assert!(tried.contains(&served[0]) && tried.contains(&served[served.len() - 1]));
+        assert!(kept.tried.iter().all(|own| own.verdict.rel_l2 < 1e-5 && own.loss().is_some_and(|loss| loss.abs() < 1.0)));
+        // What is kept for a shape alone is its own choice.
+        assert!(kept.generic.is_some() || kept.serves.len() == 1);
+    }
+    assert!(table.shapes.iter().all(|shape| shape.took.as_nanos() > 0 && shape.candidates >= 300));
+}
+
+/// Of two open dimensions a configuration is kept, and has a Program for each shape.
+#[test]
+fn two_open_dimensions_share_configurations() {
+    let table = table("matmul m=3..5 n=8,13 k=16");
+    assert_eq!(table.shapes.iter().map(|own| own.sizes.clone()).collect::<Vec<_>>()[..2], [vec![3, 8], vec![3, 13]]);
+    assert!(table.kept.len() < 6 && table.worst() <= SLACK && table.kept.iter().all(|own| own.generic.is_none()));
+}

@@ -63,7 +63,15 @@ def cut(name, attributes, inputs, outputs):
         few[heads] = few[groups] * min(heads // groups, 3)
         own = [[[s[0], few[s[1]], *small(s[2:])] for s in side] for side in (inputs, outputs)]
         return attributes, *own
-    return attributes, [small(shape) for shape in inputs], [small(shape) for shape in outputs]
+    own = [small(shape) for shape in outputs]
+    if name == "lower_pairs":
+        axis = attributes["axis"]
+        own[0][axis] = len(pairs(min(inputs[0][axis], MOST), attributes["diagonal"]))
+    return attributes, [small(shape) for shape in inputs], own
+
+
+def pairs(extent, diagonal):
+    return [(i, j) for i in range(extent) for j in range(extent) if j <= i + diagonal]
 
 
 def operand(place, shape, positive):
@@ -75,6 +83,16 @@ def operand(place, shape, positive):
 def positions(place, shape, extent):
     """Whole numbers below an extent."""
     return np.floor((operand(place, shape, False) + 1.0) / 2.0 * extent)
+
+
+def sought(name, attributes, inputs, outputs):
+    """Which operands are positions, and below what."""
+    if name in ("gather", "scatter_add"):
+        whole, last = (inputs[0], len(inputs)) if name == "gather" else (outputs[0], len(inputs) - 1)
+        return [(place, whole[attributes["axis"] + place - 1]) for place in range(1, last)]
+    if name == "embedding_bag":
+        return [(1, inputs[0][0]), (2, inputs[1][0])]
+    return [(1, outputs[0][0]), (3, inputs[0][0])] if name == "embedding_bag_gradient" else []
 
 
 def slope(name, at):
@@ -139,12 +157,33 @@ def evaluated(name, attributes, x, outputs):
     if name == "gradient":
         return [np.broadcast_to(x[0] * slope(attributes, x[1]), outputs[0])]
     if name == "gather":
-        return [np.take(x[0], x[1].astype(int), axis=attributes["axis"])]
+        # Positions of neighbouring dimensions stay where these are.
+        return [x[0][(slice(None),) * attributes["axis"] + tuple(own.astype(int) for own in x[1:])]]
     if name == "scatter_add":
-        assert attributes["axis"] == 0 and x[1].ndim == 1
-        sums = np.array(x[0])
-        np.add.at(sums, x[1].astype(int), x[2])
+        assert all(own.ndim == 1 for own in x[1:-1])
+        sums = np.broadcast_to(x[0], outputs[0]).copy()
+        np.add.at(sums, (slice(None),) * attributes["axis"] + tuple(own.astype(int) for own in x[1:-1]), x[-1])
         return [sums]
+    if name == "lower_pairs":
+        rows, columns = np.array(pairs(x[0].shape[attributes["axis"]], attributes["diagonal"])).T
+        return [x[0][(slice(None),) * attributes["axis"] + (rows, columns)]]
+    if name == "embedding_bag":
+        rows, chosen, begins = x[0], x[1].astype(int), x[2].astype(int)
+        ends = [*begins[1:], len(chosen)]
+        bag = np.concatenate([np.full(end - begin, own) for own, (begin, end) in enumerate(zip(begins, ends))])
+        sums = np.stack([rows[chosen[begin:end]].sum(axis=0) for begin, end in zip(begins, ends)])
+        return [sums, bag, np.zeros(len(begins)), np.zeros(len(begins))][: len(outputs)]
+    if name == "embedding_bag_gradient":
+        sums = np.zeros(outputs[0])
+        np.add.at(sums, x[1].astype(int), x[0][x[3].astype(int)])
+        return [sums]
+    if name == "layer_normalization_gradient":
+        given, data, mean, deviation, scale = x[:5]
+        over, rows = tuple(range(attributes["axis"], data.ndim)), tuple(range(attributes["axis"]))
+        normal, scaled = (data - mean) * deviation, given * scale
+        along, level = (own.mean(axis=over, keepdims=True) for own in (scaled * normal, scaled))
+        own = [deviation * (scaled - level - normal * along), (given * normal).sum(axis=rows), given.sum(axis=rows)]
+        return own[: len(outputs)]
     if name == "mat_mul":
         # A bias, which alone has one dimension, comes last or first.
         x = [a for a in x if a.ndim > 1] + [a for a in x if a.ndim == 1]
@@ -184,7 +223,7 @@ def main():
             body = node.get("body")
             if body is None or body == "alias":
                 continue
-            ((name, attributes),) = body.items()
+            ((name, attributes),) = [(body, {})] if isinstance(body, str) else body.items()
             shapes = [[tensors[t]["shape"] for t in node[side]] for side in ("inputs", "outputs")]
             attributes, inputs, outputs = cut(name, attributes, *shapes)
             known = [tensors[t].get("value") for t in node["inputs"]]
@@ -192,8 +231,11 @@ def main():
             if key not in places:
                 positive = name == "unary" and isinstance(attributes, dict) and attributes["power"] < 0
                 x = [operand(place, shape, positive) for place, shape in enumerate(inputs)]
-                if name in ("gather", "scatter_add"):
-                    x[1] = positions(1, inputs[1], inputs[0][attributes["axis"]])
+                for place, extent in sought(name, attributes, inputs, outputs):
+                    x[place] = positions(place, inputs[place], extent)
+                if name == "embedding_bag":
+                    x[2] = np.sort(x[2])
+                    x[2][0] = 0
                 x = [np.full(shape, float(value)) if value is not None else own_x for shape, value, own_x in zip(inputs, known, x)]
                 found = evaluated(name, attributes, x, outputs)
                 assert [list(array.shape) for array in found] == outputs, (file.stem, node["id"])

@@ -26,9 +26,9 @@ pub struct Loaded {
     pub card: Option<ModelCard>,
 }
 
-/// Reads a model and plans its kernels.
+/// Reads a model, or a graph of operators, and plans its kernels.
 pub fn load(path: &Path, shapes: &[String]) -> Result<Loaded, Failure> {
-    let (graph, card) = read(path, shapes)?;
+    let (graph, card) = if is_graph(path) { (graph(path, shapes)?, None) } else { read(path, shapes)? };
     let plan = Plan::of(&simplify(&graph)).map_err(|e| refused(path, &e))?;
     Ok(Loaded { graph, plan, card })
 }
@@ -47,6 +47,22 @@ fn refused(path: &Path, error: &GraphError) -> Failure {
         GraphError::UnsupportedOperators { .. } => failure.help("`warpsight operators` lists those that are"),
         _ => failure,
     }
+}
+
+/// Whether a file is read as a graph of operators (`docs/dataflow-graph.md`), by its name.
+fn is_graph(path: &Path) -> bool {
+    path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("json"))
+}
+
+/// Reads a graph of operators, whose parameters are drawn like its inputs.
+fn graph(path: &Path, shapes: &[String]) -> Result<Graph, Failure> {
+    let fail = |what: String| Failure::input(what).at(path.display().to_string());
+    if !shapes.is_empty() {
+        return Err(fail("a graph of operators says itself which shapes its inputs have".into()));
+    }
+    let text = warpsight_files::read_text(path, warpsight_files::RECORDS)?;
+    let graph = Graph::read(&text).map_err(|error| fail(error.to_string()))?;
+    Ok(graph.with_drawn_parameters())
 }
 
 /// Reads a model; shapes come from the command line, then from the `.toml` beside the model.

@@ -22,11 +22,11 @@ pub(crate) mod split;
 pub use conv::{Conv, Deconv, Window, conv, deconv};
 pub use grammar::{forms, parse_operator};
 pub use lookup::{
-    Coordinates, Interpolation, Lookup, Nearest, Taps, embedding_bag, gather, gather_elements, lower_triangle, resize, scatter_add,
+    BAGS, Coordinates, Interpolation, Lookup, Nearest, Taps, embedding_bag, gather, gather_elements, lower_triangle, resize, scatter_add,
 };
 pub use matmul::{MatMul, matmul};
 pub use movement::{concat, copy, elementwise, pad, slice, transpose};
-pub use normalise::{STATISTICS, layernorm, softmax};
+pub use normalise::{GRADIENTS, STATISTICS, layernorm, layernorm_gradient, softmax};
 pub use pool::{Constant, Pool, PoolKind, ReduceKind, WithConstants, global_average_pool, pool, reduce};
 pub use shapes::{MOST_SHAPES, Shapes, is_open, parse_shapes};
 pub use split::LONGEST;

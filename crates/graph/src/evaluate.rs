@@ -3,6 +3,7 @@
 //! Nothing here passes through tensor expressions, so that it can say whether fusion and lowering kept the meaning.
 
 mod attention;
+mod gradients;
 
 use crate::error::GraphError;
 use crate::graph::op::{Arithmetic, Function, Op};
@@ -62,6 +63,9 @@ pub(crate) fn evaluate_node(graph: &Graph, node: &Node, x: &[&[f64]]) -> Result<
     match op {
         Op::Attention(own) => return Ok(attention::attention(own, x, &shapes.0)),
         Op::AttentionGradient(own) => return Ok(attention::gradient(own, x, &shapes.0, &shapes.1)),
+        Op::LayerNormalizationGradient { axis } => return Ok(gradients::layer_normalization(x, shapes.0[1], *axis)),
+        Op::EmbeddingBag => return Ok(gradients::bags(x, shapes.0[0])),
+        Op::EmbeddingBagGradient => return Ok(vec![gradients::of_bags(x, shapes.1[0])]),
         _ => {}
     }
     let mut outputs = vec![result(graph, node, op, x)];
@@ -90,11 +94,12 @@ fn result(graph: &Graph, node: &Node, op: &Op, x: &[&[f64]]) -> Vec<f64> {
             points(output).map(|p| x[0][at(&p, &a)] * slope(*f, x[1][at(&p, &b)])).collect()
         }
         Op::Gather { axis } => {
-            let (whole, rank) = (shape(0), shape(1).len());
+            let (whole, rank, behind) = (shape(0), shape(1).len(), axis + x.len() - 1);
             let plain: Vec<usize> = (0..rank).map(|d| from_plain(shape(1), d)).collect();
             let of = |p: Vec<usize>| {
-                let found = position(x[1][at(&p[*axis..*axis + rank], &plain)], whole[*axis])?;
-                let own = p[..*axis].iter().chain([&found]).chain(&p[*axis + rank..]);
+                let from = at(&p[*axis..*axis + rank], &plain);
+                let found = (*axis..behind).zip(&x[1..]).map(|(d, said)| position(said[from], whole[d])).collect::<Option<Vec<_>>>()?;
+                let own = p[..*axis].iter().chain(&found).chain(&p[*axis + rank..]);
                 Some(x[0][own.enumerate().map(|(d, i)| i * from_plain(whole, d)).sum::<usize>()])
             };
             points(output).map(|p| of(p).unwrap_or(0.0)).collect()
@@ -107,16 +112,29 @@ fn result(graph: &Graph, node: &Node, op: &Op, x: &[&[f64]]) -> Vec<f64> {
             points(output).enumerate().map(|own| of(own).unwrap_or(0.0)).collect()
         }
         Op::ScatterAdd { axis } => {
-            let mut sums = x[0].to_vec();
-            let each = shape(1) == shape(2);
-            for (n, mut p) in points(shape(2)).enumerate() {
-                let said = if each { x[1][n] } else { x[1][p[*axis]] };
-                if let Some(found) = position(said, output[*axis]) {
-                    p[*axis] = found;
-                    sums[p.iter().enumerate().map(|(d, i)| i * from_plain(output, d)).sum::<usize>()] += x[2][n];
+            let (data, last) = (strides(shape(0), output.len()), x.len() - 1);
+            let mut sums: Vec<f64> = points(output).map(|p| x[0][at(&p, &data)]).collect();
+            let each = last == 2 && shape(1) == shape(2);
+            for (n, p) in points(shape(last)).enumerate() {
+                let from = if each { n } else { p[*axis] };
+                let found = (*axis..).zip(&x[1..last]).map(|(d, said)| position(said[from], output[d])).collect::<Option<Vec<_>>>();
+                if let Some(found) = found {
+                    let own = p[..*axis].iter().chain(&found).chain(&p[*axis + 1..]);
+                    sums[own.enumerate().map(|(d, i)| i * from_plain(output, d)).sum::<usize>()] += x[last][n];
                 }
             }
             sums
+        }
+        Op::LowerPairs { axis, diagonal } => {
+            let (whole, extent) = (shape(0), shape(0)[*axis]);
+            let pairs: Vec<(i64, i64)> =
+                (0..extent).flat_map(|i| (0..extent).map(move |j| (i, j))).filter(|(i, j)| *j <= i + diagonal).collect();
+            let source = |p: Vec<usize>| {
+                let (i, j) = pairs[p[*axis]];
+                let own = p[..*axis].iter().copied().chain([i as usize, j as usize]).chain(p[*axis + 1..].iter().copied());
+                own.enumerate().map(|(d, i)| i * from_plain(whole, d)).sum::<usize>()
+            };
+            points(output).map(|p| x[0][source(p)]).collect()
         }
         Op::Triangle { upper, diagonal, beyond } => {
             let stays = |p: &[usize]| {
@@ -126,7 +144,8 @@ fn result(graph: &Graph, node: &Node, op: &Op, x: &[&[f64]]) -> Vec<f64> {
             points(output).zip(x[0]).map(|(p, &own)| if stays(&p) { own } else { *beyond }).collect()
         }
         // Those of several outputs are evaluated by themselves.
-        Op::Attention(_) | Op::AttentionGradient(_) => vec![],
+        Op::Attention(_) | Op::AttentionGradient(_) | Op::LayerNormalizationGradient { .. } => vec![],
+        Op::EmbeddingBag | Op::EmbeddingBagGradient => vec![],
         Op::Resize { interpolation, coordinates, scales } => resized(x[0], shape(0), output, (*interpolation, *coordinates), scales),
         Op::Alias => x[0].to_vec(),
         Op::Conv { windows, groups } => convolution(x, shape(0), shape(1), output, windows, *groups as usize),

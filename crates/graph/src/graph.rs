@@ -263,6 +263,24 @@ impl Graph {
             None => Ok(()),
         }
     }
+    /// The same graph to be run on what is drawn: parameters of which only sizes are known are inputs, and inputs that hold positions hold whole
+    /// numbers.
+    pub fn with_drawn_parameters(mut self) -> Self {
+        let given = |tensor: &GraphTensor| tensor.origin == Origin::Parameter && tensor.constant.is_none() && tensor.fill.is_none();
+        self.inputs.extend((0..self.tensors.len()).map(TensorId).filter(|id| given(&self.tensors[id.0])));
+        let mut source: Vec<TensorId> = (0..self.tensors.len()).map(TensorId).collect();
+        for node in &self.nodes {
+            if node.is_view() {
+                source[node.output().0] = source[node.inputs[0].0];
+            }
+            let positions = node.op().map_or(0..0, |op| op.positions(node.inputs.len()));
+            for id in &node.inputs[positions] {
+                let from = source[id.0];
+                self.tensors[from.0].whole = self.inputs.contains(&from);
+            }
+        }
+        self
+    }
     /// The same graph of elements of so many bytes.
     pub fn with_elements(mut self, bytes: u64) -> Self {
         self.tensors.iter_mut().for_each(|tensor| tensor.element = bytes);

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use warpsight_generate::ExprKey;
 use warpsight_generate::expr::{Evaluator, Operator, Role, Tensor, TensorExpr};
 use warpsight_generate::layout::{for_each_index, stored};
-use warpsight_generate::operators::{STATISTICS, copy, external_inputs, temporaries};
+use warpsight_generate::operators::{copy, external_inputs, temporaries};
 use warpsight_ir::{Name, Scalar};
 
 /// A network as operators.
@@ -111,7 +111,7 @@ impl Plan {
             let nodes = std::iter::once(&group.anchor).chain(&group.followers).map(|&n| graph.nodes[n].name.clone()).collect();
             let exit = graph.nodes[group.exit()].output();
             let output = builder.tensor(exit);
-            // What a node writes beside its result, which are the statistics of its rows.
+            // What a node writes beside its result.
             let anchor = &graph.nodes[group.anchor];
             let further: Vec<TensorId> = anchor.outputs[1..].iter().map(|&id| builder.tensor(id)).collect();
             builder.add(anchor.name.clone(), nodes, lowered, &further, output);
@@ -352,7 +352,7 @@ impl<'a> Builder<'a> {
     }
 
     fn add(&mut self, name: String, nodes: Vec<String>, lowered: Lowered, further: &[TensorId], output: TensorId) {
-        let Lowered { operator, sources } = lowered;
+        let Lowered { operator, sources, further: names } = lowered;
         let mut inputs = Vec::new();
         for input in external_inputs(&operator) {
             // `lower` names a source for every input that no step writes.
@@ -365,8 +365,7 @@ impl<'a> Builder<'a> {
             });
         }
         debug_assert_eq!(inputs.len(), external_inputs(&operator).len());
-        let temporary = |temporary: &Tensor| match STATISTICS.iter().position(|own| **own == *temporary.name).and_then(|at| further.get(at))
-        {
+        let temporary = |temporary: &Tensor| match names.iter().position(|own| **own == *temporary.name).and_then(|at| further.get(at)) {
             Some(&own) => own,
             None => self.push(format!("{name}.{}", temporary.name), temporary.shape.clone(), PlanRole::Intermediate),
         };
@@ -387,7 +386,7 @@ impl<'a> Builder<'a> {
             let operator = operator.map_err(|source| GraphError::Operator { node: shown.name.clone(), source })?;
             let to = self.push(shown.name.clone(), shown.shape.clone(), PlanRole::Output);
             let sources = vec![("input".into(), Source::Tensor(output))];
-            self.add(shown.name.clone(), vec![], Lowered { operator, sources }, &[], to);
+            self.add(shown.name.clone(), vec![], Lowered { operator, sources, further: &[] }, &[], to);
             self.plan.outputs.push(to);
         }
         Ok(())

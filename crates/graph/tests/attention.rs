@@ -3,8 +3,9 @@
 
 mod support;
 
+use support::node::{alone, checked, differences, drawn};
 use support::{draw, relative};
-use warpsight_graph::{Attention, Graph, GraphTensor, Node, Op, Origin, Plan, TensorId, evaluate_f64};
+use warpsight_graph::{Attention, Op, evaluate_f64};
 
 /// Extents of an attention and what belongs to it.
 #[derive(Clone, Copy)]
@@ -56,42 +57,13 @@ impl Case {
     }
 }
 
-/// One node with inputs and outputs of these shapes.
-fn graph(op: Op, inputs: &[Vec<i64>], outputs: &[Vec<i64>]) -> Graph {
-    let slices = |all: &[Vec<i64>]| all.iter().map(Vec::as_slice).map(<[i64]>::to_vec).collect::<Vec<_>>();
-    let (ins, outs) = (slices(inputs), slices(outputs));
-    let fits = op.fits(&ins.iter().map(Vec::as_slice).collect::<Vec<_>>(), &outs.iter().map(Vec::as_slice).collect::<Vec<_>>());
-    assert_eq!(fits, Ok(()));
-    let mut graph = Graph::default();
-    let mut add = |name: &str, at: usize, shape: &[i64], origin| graph.add(GraphTensor::new(format!("{name}{at}"), shape, origin));
-    let x: Vec<TensorId> = inputs.iter().enumerate().map(|(at, shape)| add("x", at, shape, Origin::Input)).collect();
-    let y: Vec<TensorId> = outputs.iter().enumerate().map(|(at, shape)| add("y", at, shape, Origin::Node)).collect();
-    graph.nodes.push(Node { outputs: y.clone(), ..Node::of("node", op, x.clone(), y[0]) });
-    (graph.inputs, graph.outputs) = (x, y);
-    graph
-}
-
-fn drawn(graph: &Graph) -> Vec<Vec<f64>> {
-    graph.inputs.iter().zip(1..).map(|(id, seed)| draw(seed, graph.tensor(*id).len())).collect()
-}
-
-fn check(graph: &Graph, inputs: &[Vec<f64>]) -> Vec<Vec<f64>> {
-    let expected = evaluate_f64(graph, inputs).expect("the definition");
-    let planned = Plan::of(graph).expect("a plan").evaluate_f64(inputs).expect("values");
-    assert_eq!(planned.len(), expected.len());
-    for (own, expected) in planned.iter().zip(&expected) {
-        assert!(relative(own, expected) < 1e-12, "{}", relative(own, expected));
-    }
-    expected
-}
-
 #[test]
 fn the_sequence_is_the_definition() {
     for case in CASES {
         let inputs = [case.operands().to_vec(), case.masks()].concat();
         for outputs in [vec![case.result()], vec![case.result(), case.logarithms()]] {
-            let own = graph(Op::Attention(case.own), &inputs, &outputs);
-            check(&own, &drawn(&own));
+            let own = alone(Op::Attention(case.own), &inputs, &outputs);
+            checked(&own, &drawn(&own));
         }
     }
 }
@@ -100,18 +72,17 @@ fn the_sequence_is_the_definition() {
 #[test]
 fn causal_rows_see_what_came_before() {
     let shape = vec![1, 1, 4, 1];
-    let own = graph(Op::Attention(CAUSAL), &[shape.clone(), shape.clone(), shape.clone()], &[shape, vec![1, 1, 4]]);
-    let found = check(&own, &[vec![0.0; 4], vec![1.0; 4], vec![2.0, 4.0, 6.0, 12.0]]);
+    let own = alone(Op::Attention(CAUSAL), &[shape.clone(), shape.clone(), shape.clone()], &[shape, vec![1, 1, 4]]);
+    let found = checked(&own, &[vec![0.0; 4], vec![1.0; 4], vec![2.0, 4.0, 6.0, 12.0]]);
     assert_eq!(found[0], [2.0, 3.0, 4.0, 6.0]);
     assert!(relative(&found[1], &[0.0, 2f64.ln(), 3f64.ln(), 4f64.ln()]) < 1e-12);
 }
 
 #[test]
 fn gradients_are_differences() {
-    const STEP: f64 = 1e-5;
     for case in CASES {
         let operands = case.operands();
-        let forward = graph(Op::Attention(case.own), &[operands.to_vec(), case.masks()].concat(), &[case.result(), case.logarithms()]);
+        let forward = alone(Op::Attention(case.own), &[operands.to_vec(), case.masks()].concat(), &[case.result(), case.logarithms()]);
         let inputs = drawn(&forward);
         let made = evaluate_f64(&forward, &inputs).expect("values");
         let from = draw(77, made[0].len());
@@ -120,29 +91,16 @@ fn gradients_are_differences() {
             own[case.stack.len()] = case.heads[0];
             own
         };
-        // What differences say of each operand.
-        let differences = |operand: usize| -> Vec<f64> {
-            let of = |element: usize| {
-                let moved = |by: f64| {
-                    let mut inputs = inputs.clone();
-                    inputs[operand][element] += by;
-                    let found = evaluate_f64(&forward, &inputs).expect("values");
-                    found[0].iter().zip(&from).map(|(a, b)| a * b).sum::<f64>()
-                };
-                (moved(STEP) - moved(-STEP)) / (2.0 * STEP)
-            };
-            (0..inputs[operand].len()).map(of).collect()
-        };
         let given: Vec<Vec<f64>> = [vec![from.clone()], inputs[..3].to_vec(), made.clone(), inputs[3..].to_vec()].concat();
         let shapes = [vec![case.result()], operands.to_vec(), vec![case.result(), case.logarithms()], case.masks()].concat();
-        let summed = graph(Op::AttentionGradient(case.own), &shapes, &operands);
-        for (operand, found) in check(&summed, &given).iter().enumerate() {
-            let expected = differences(operand);
+        let summed = alone(Op::AttentionGradient(case.own), &shapes, &operands);
+        for (operand, found) in checked(&summed, &given).iter().enumerate() {
+            let expected = differences(&forward, &inputs, &from, operand);
             assert!(relative(found, &expected) < 1e-6, "operand {operand}: {}", relative(found, &expected));
         }
         // Of each head, they sum up to the same.
-        let each = graph(Op::AttentionGradient(case.own), &shapes, &[operands[0].clone(), of_heads(&operands[1]), of_heads(&operands[2])]);
-        let (each, summed) = (check(&each, &given), check(&summed, &given));
+        let each = alone(Op::AttentionGradient(case.own), &shapes, &[operands[0].clone(), of_heads(&operands[1]), of_heads(&operands[2])]);
+        let (each, summed) = (checked(&each, &given), checked(&summed, &given));
         for operand in [1, 2] {
             let (shape, sharing) = (&operands[operand], (case.heads[0] / case.heads[1]) as usize);
             let head = shape[case.stack.len() + 1..].iter().product::<i64>() as usize;

@@ -79,6 +79,11 @@ fn cut(op: &Op, inputs: &[&[i64]], outputs: &[&[i64]]) -> (Op, Vec<Vec<i64>>, Ve
             let own = |shape: &&[i64]| [&[shape[0], few(shape[1])], &small(&shape[2..])[..]].concat();
             (op.clone(), inputs.iter().map(own).collect(), outputs.iter().map(own).collect())
         }
+        Op::LowerPairs { axis, diagonal } => {
+            let (whole, mut pairs) = (small(inputs[0]), small(outputs[0]));
+            pairs[*axis] = (0..whole[*axis]).map(|i| (i + diagonal + 1).clamp(0, whole[*axis])).sum();
+            (op.clone(), vec![whole], vec![pairs])
+        }
         _ => (op.clone(), inputs.iter().map(|shape| small(shape)).collect(), outputs.iter().map(|shape| small(shape)).collect()),
     }
 }
@@ -87,6 +92,24 @@ fn cut(op: &Op, inputs: &[&[i64]], outputs: &[&[i64]]) -> (Op, Vec<Vec<i64>>, Ve
 fn operand(place: usize, elements: usize, positive: bool) -> Vec<f64> {
     let of = |at: usize| ((at * 37 + place * 101 + 11) % 97) as f64 / 97.0 * 2.0 - 1.0;
     (0..elements).map(|at| if positive { of(at).abs() + 0.25 } else { of(at) }).collect()
+}
+
+/// What positions in an operand are below; `None` of other operands.
+fn found(op: &Op, place: usize, inputs: &[Vec<i64>], outputs: &[Vec<i64>]) -> Option<i64> {
+    op.positions(inputs.len()).contains(&place).then(|| match op {
+        Op::Gather { axis } => inputs[0][axis + place - 1],
+        Op::ScatterAdd { axis } => outputs[0][axis + place - 1],
+        Op::EmbeddingBag => inputs[place - 1][0],
+        // Beginnings of bags have no part in gradients.
+        Op::EmbeddingBagGradient => {
+            if place == 1 {
+                outputs[0][0]
+            } else {
+                inputs[0][0]
+            }
+        }
+        other => panic!("{other:?}"),
+    })
 }
 
 /// The graph of one node at small extents, and the elements of its inputs.
@@ -99,7 +122,7 @@ fn alone(graph: &Graph, node: &Node, op: &Op) -> (Graph, Vec<Vec<f64>>) {
     let mut own = Graph::default();
     let mut values = Vec::new();
     let mut ids = Vec::new();
-    for (place, (shape, id)) in inputs.into_iter().zip(&node.inputs).enumerate() {
+    for (place, (shape, id)) in inputs.iter().cloned().zip(&node.inputs).enumerate() {
         let name = format!("x{place}");
         // One number everywhere, or in the only place.
         let known = graph.tensor(*id).fill.or(graph.tensor(*id).constant.as_deref().and_then(|known| known.first().copied()));
@@ -112,14 +135,15 @@ fn alone(graph: &Graph, node: &Node, op: &Op) -> (Graph, Vec<Vec<f64>>) {
                 let id = own.add(GraphTensor::new(name, shape, Origin::Input));
                 own.inputs.push(id);
                 let drawn = operand(place, own.tensor(id).len(), positive);
-                values.push(match &op {
-                    // Positions in the first operand.
-                    Op::Gather { axis } | Op::ScatterAdd { axis } if place == 1 => {
-                        let extent = own.tensor(ids[0]).shape[*axis] as f64;
-                        drawn.iter().map(|value| ((value + 1.0) / 2.0 * extent).floor()).collect()
-                    }
-                    _ => drawn,
-                });
+                let mut drawn = match found(&op, place, &inputs, &outputs) {
+                    Some(extent) => drawn.iter().map(|value| ((value + 1.0) / 2.0 * extent as f64).floor()).collect(),
+                    None => drawn,
+                };
+                if op == Op::EmbeddingBag && place == 2 {
+                    drawn.sort_by(f64::total_cmp);
+                    drawn[0] = 0.0;
+                }
+                values.push(drawn);
                 id
             }
         });

@@ -5,8 +5,8 @@ use warpsight_generate::candidates::candidates;
 use warpsight_generate::expr::{AxisId, Index, Operator, Role, ScalarExpr, Tensor};
 use warpsight_generate::operators::{
     Conv, Coordinates, Deconv, Interpolation, Lookup, MatMul, Nearest, OperatorError, Pool, PoolKind, ReduceKind, Taps, Window, concat,
-    conv, copy, deconv, elementwise, embedding_bag, gather, gather_elements, global_average_pool, layernorm, lower_triangle, matmul, pad,
-    parse_operator, pool, reduce, resize, scatter_add, slice, softmax, tensor, transpose,
+    conv, copy, deconv, elementwise, embedding_bag, gather, gather_elements, global_average_pool, layernorm, layernorm_gradient,
+    lower_triangle, matmul, pad, parse_operator, pool, reduce, resize, scatter_add, slice, softmax, tensor, transpose,
 };
 use warpsight_ir::{BinaryOp, Scalar, UnaryOp};
 
@@ -84,7 +84,22 @@ pub const KINDS: &[Kind] = &[
     },
     Kind { name: "pad", draw: padding },
     Kind { name: "copy", draw: |rng, e| copy(&ranked(rng, 1..6), e) },
-    Kind { name: "gather", draw: |rng, e| gather(&looked_into(rng, e)) },
+    Kind {
+        name: "gather",
+
+        draw: |rng, e| {
+            let own = looked_into(rng, e);
+            gather(&Lookup { dimensions: rng.usize(1..=own.shape.len() - own.axis), ..own })
+        },
+    },
+    Kind {
+        name: "layernorm_gradient",
+
+        draw: |rng, e| {
+            let shape = ranked(rng, 1..4);
+            layernorm_gradient(&shape, rng.usize(..shape.len()), rng.bool(), e)
+        },
+    },
     Kind {
         name: "gather_elements",
 
@@ -104,7 +119,8 @@ pub const KINDS: &[Kind] = &[
                 own.shape.iter().enumerate().map(|(d, &most)| if d == own.axis { extent(rng) } else { rng.i64(1..=most) }).collect();
             let column = updates.iter().enumerate().map(|(d, &own_extent)| if d == own.axis { own_extent } else { 1 }).collect();
             let index = if rng.bool() { updates.clone() } else { column };
-            scatter_add(&Lookup { index, ..own }, &updates)
+            let input: Vec<i64> = own.shape.iter().map(|&most| if rng.bool() { most } else { 1 }).collect();
+            scatter_add(&Lookup { index, ..own }, &input, &updates)
         },
     },
     Kind {
@@ -112,7 +128,7 @@ pub const KINDS: &[Kind] = &[
 
         draw: |rng, e| {
             let own = looked_into(rng, e);
-            embedding_bag(&Lookup { index: vec![extent(rng)], axis: 0, ..own }, rng.i64(1..6))
+            embedding_bag(&Lookup { index: vec![extent(rng)], axis: 0, ..own }, rng.i64(1..6), rng.bool())
         },
     },
     Kind {
@@ -135,7 +151,7 @@ fn looked_into(rng: &mut Rng, element: Scalar) -> Lookup {
     let shape = ranked(rng, 1..4);
     let axis = rng.usize(..shape.len());
     let positions = if rng.bool() { Scalar::I32 } else { Scalar::F32 };
-    Lookup { shape, axis, index: ranked(rng, 1..3), positions, element }
+    Lookup { shape, axis, dimensions: 1, index: ranked(rng, 1..3), positions, element }
 }
 
 fn resizing(rng: &mut Rng, element: Scalar) -> Result<Operator, OperatorError> {

@@ -2,7 +2,8 @@
 
 use super::{
     Conv, Coordinates, Deconv, Interpolation, Lookup, MatMul, Nearest, OperatorError, Pool, PoolKind, ReduceKind, Taps, Window, concat,
-    conv, copy, deconv, elementwise, gather, layernorm, matmul, pool, reduce, resize, scatter_add, slice, softmax, tensor, transpose,
+    conv, copy, deconv, elementwise, embedding_bag, gather, layernorm, layernorm_gradient, lower_triangle, matmul, pool, reduce, resize,
+    scatter_add, slice, softmax, tensor, transpose,
 };
 use crate::expr::{Operator, Role, ScalarExpr};
 use warpsight_ir::{BinaryOp, Scalar, UnaryOp};
@@ -43,6 +44,9 @@ const FORMS: &[Form] = &[
     ("split", &["n", "c", "parts"], &[]),
     ("gather", &["rows", "c", "n"], &[]),
     ("scatter_add", &["rows", "c", "n"], &[]),
+    ("embedding_bag", &["rows", "c", "n", "bags"], &[]),
+    ("lower_triangle", &["n", "c"], &[]),
+    ("layernorm_gradient", &["n", "c"], &[]),
     ("resize_nearest", &["n", "c", "h", "w", "oh", "ow"], &[]),
     ("resize_linear", &["n", "c", "h", "w", "oh", "ow"], &[]),
     ("resize_cubic", &["n", "c", "h", "w", "oh", "ow"], &[]),
@@ -69,7 +73,7 @@ fn keys((_, needed, optional): &Form) -> String {
 ///
 /// `padw` pads columns where `pad` is that of rows alone. What has `n` and `c` alone is of n rows of c elements. The second operand of `add` and `mul` has so many `rows` (n, or 1, which are those of a
 /// bias). `expand` repeats one row n times; `split` is one of its parts; `gather` finds n of `rows` rows where n integers say, and `scatter_add` adds n
-/// rows to them. `resize_*` have middles of elements meet (ONNX's `half_pixel`).
+/// rows to them; `embedding_bag` sums n such rows in bags. `lower_triangle` takes what is below the diagonals of n squares of c rows. `resize_*` have middles of elements meet (ONNX's `half_pixel`).
 pub fn parse_operator(text: &str) -> Result<Operator, OperatorError> {
     let known = || FORMS.iter().map(|f| f.0).collect::<Vec<_>>().join(" ");
     let mut words = text.split_whitespace();
@@ -125,6 +129,7 @@ pub fn parse_operator(text: &str) -> Result<Operator, OperatorError> {
             matmul(&product)?
         }
         "softmax" => softmax(&[keys.get("n"), keys.get("c")], 1, element)?,
+        "layernorm_gradient" => layernorm_gradient(&[keys.get("n"), keys.get("c")], 1, true, element)?,
         "layernorm" => layernorm(&[keys.get("n"), keys.get("c")], 1, EPSILON, true, true, element)?,
         "maxpool" | "avgpool" => {
             let kind = if name == "maxpool" { PoolKind::Max } else { PoolKind::Average };
@@ -134,13 +139,24 @@ pub fn parse_operator(text: &str) -> Result<Operator, OperatorError> {
         "reduce_sum" => reduce(ReduceKind::Sum, &[keys.get("n"), keys.get("c")], &[1], false, element)?,
         "reduce_mean" => reduce(ReduceKind::Mean, &[keys.get("n"), keys.get("c")], &[1], false, element)?,
         "reduce_max" => reduce(ReduceKind::Max, &[keys.get("n"), keys.get("c")], &[1], false, element)?,
-        "gather" | "scatter_add" => {
+        "gather" | "scatter_add" | "embedding_bag" => {
             let (rows, c, n) = (keys.get("rows"), keys.get("c"), keys.get("n"));
             if rows < 1 {
                 return Err(OperatorError::TooSmall { operator: name.into(), what: "rows".into(), minimum: 1, value: rows });
             }
-            let own = |index| Lookup { shape: vec![rows, c], axis: 0, index, positions: Scalar::I32, element };
-            if name == "gather" { gather(&own(vec![n]))? } else { scatter_add(&own(vec![n, 1]), &[n, c])? }
+            let own = |index| Lookup { shape: vec![rows, c], axis: 0, dimensions: 1, index, positions: Scalar::I32, element };
+            match name {
+                "gather" => gather(&own(vec![n]))?,
+                "scatter_add" => scatter_add(&own(vec![n, 1]), &[rows, c], &[n, c])?,
+                _ => embedding_bag(&own(vec![n]), keys.get("bags"), false)?,
+            }
+        }
+        "lower_triangle" => {
+            let (n, c) = (keys.get("n"), keys.get("c"));
+            if c > MOST_ROWS {
+                return Err(OperatorError::Unsupported { operator: name.into(), what: format!("more than {MOST_ROWS} rows") });
+            }
+            lower_triangle(&[n, c, c], 1, -1, element)?.operator
         }
         "resize_nearest" | "resize_linear" | "resize_cubic" => {
             let interpolation = match name {
@@ -169,6 +185,8 @@ pub fn parse_operator(text: &str) -> Result<Operator, OperatorError> {
     Ok(operator)
 }
 
+/// Rows of a square whose pairs are listed, at most.
+const MOST_ROWS: i64 = 1 << 10;
 /// Positions whose taps are listed along one dimension, at most.
 const MOST_TAPS: i64 = 1 << 20;
 

@@ -1,20 +1,22 @@
 //! Operators whose elements are found, or put, where other numbers say.
 
-use super::{Builder, OperatorError, add, axis_names, mul, named, operator, tensor};
-use crate::expr::{Combine, Index, Operator, Role, ScalarExpr, Tensor};
+use super::{Builder, OperatorError, add, axis_names, broadcast_index, mul, named, operator, sub, tensor};
+use crate::expr::{Combine, Index, Operator, Role, ScalarExpr, Tensor, TensorExpr};
 use warpsight_ir::{BinaryOp, Scalar};
 
 /// Positions beyond this are not exact where they are kept as floats.
 const EXACT: i64 = 1 << 24;
 
-/// An axis of a tensor, and a tensor of positions along it.
+/// An axis of a tensor, or several neighbouring ones, and a tensor of positions along each.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Lookup {
     /// Extents of the tensor that is looked into.
     pub shape: Vec<i64>,
-    /// The dimension that positions are of.
+    /// The first dimension that positions are of.
     pub axis: usize,
-    /// Extents of the tensor of positions.
+    /// How many dimensions from there on positions are of.
+    pub dimensions: usize,
+    /// Extents of each tensor of positions.
     pub index: Vec<i64>,
     /// What positions are stored as: `I32`, or whole numbers in a type of floats.
     pub positions: Scalar,
@@ -25,16 +27,16 @@ pub struct Lookup {
 impl Lookup {
     fn check(&self, kind: &str) -> Result<(), OperatorError> {
         let fail = |what: String| Err(OperatorError::Mismatch { operator: kind.into(), what });
-        if self.axis >= self.shape.len() {
-            return fail(format!("axis {} of {} dimensions", self.axis, self.shape.len()));
+        if self.dimensions < 1 || self.axis.saturating_add(self.dimensions) > self.shape.len() {
+            return fail(format!("{} axes from axis {} on of {} dimensions", self.dimensions, self.axis, self.shape.len()));
         }
         if self.shape.iter().chain(&self.index).any(|&extent| extent < 1) {
             let what = format!("{:?} found in {:?}", self.index, self.shape);
             return Err(OperatorError::EmptyOutput { operator: kind.into(), what });
         }
-        let float = self.positions.is_float();
-        if float && (self.positions != Scalar::F32 || self.shape[self.axis] > EXACT) {
-            return fail(format!("positions below {} as {}", self.shape[self.axis], self.positions.name()));
+        let most = self.shape[self.axis..self.behind()].iter().copied().max().unwrap_or(0);
+        if self.positions.is_float() && (self.positions != Scalar::F32 || most > EXACT) {
+            return fail(format!("positions below {most} as {}", self.positions.name()));
         }
         Ok(())
     }
@@ -43,30 +45,43 @@ impl Lookup {
         tensor("input", &self.shape, self.element, Role::Activation)
     }
 
-    fn index(&self) -> Tensor {
-        tensor("index", &self.index, self.positions, Role::Activation)
+    /// The first dimension behind those that positions are of.
+    fn behind(&self) -> usize {
+        self.axis + self.dimensions
     }
 
-    /// A position that counts from the end where it is negative.
-    fn place(&self, position: ScalarExpr) -> ScalarExpr {
-        let extent = ScalarExpr::Const(self.shape[self.axis] as f64);
+    /// Positions along one of the dimensions.
+    fn index(&self, number: usize) -> Tensor {
+        let name = if number == 0 { "index".to_owned() } else { format!("index{number}") };
+        tensor(&name, &self.index, self.positions, Role::Activation)
+    }
+
+    /// A position along one of the dimensions; it counts from the end where it is negative.
+    fn place(&self, number: usize, position: ScalarExpr) -> ScalarExpr {
+        let extent = ScalarExpr::Const(self.shape[self.axis + number] as f64);
         let negative = ScalarExpr::binary(BinaryOp::Lt, position.clone(), ScalarExpr::Const(0.0));
         ScalarExpr::select(negative, add(position.clone(), extent), position)
     }
+
+    /// Positions along all of the dimensions, each with its dimension.
+    fn places(&self, builder: &mut Builder, at: &[Index]) -> Vec<(usize, ScalarExpr)> {
+        let place = |number: usize| (self.axis + number, self.place(number, builder.load(&self.index(number), at.to_vec())));
+        (0..self.dimensions).map(place).collect()
+    }
 }
 
-/// Parts of `input` at the positions along one dimension that `index` holds, in whose place the dimensions of `index` are. Negative positions count
-/// from the end; beyond both ends zeros are found.
+/// Parts of `input` at the positions that `index` holds along one dimension (and `index1` along the next), in whose place the dimensions of `index`
+/// are. Negative positions count from the end; beyond both ends zeros are found.
 pub fn gather(own: &Lookup) -> Result<Operator, OperatorError> {
     let kind = "gather";
     own.check(kind)?;
-    let (rank, behind) = (own.index.len(), own.axis + 1);
+    let (rank, behind) = (own.index.len(), own.behind());
     let shape = [&own.shape[..own.axis], &own.index, &own.shape[behind..]].concat();
     let names = axis_names(shape.len());
     let (mut builder, at, _) = Builder::new(kind, &named(&names, &shape), &[]);
-    let position = builder.load(&own.index(), scalar_index(&at[own.axis..own.axis + rank]));
-    let index = [&at[..own.axis], &[Index::constant(0)], &at[own.axis + rank..]].concat();
-    let body = builder.gather(&own.data(), index, vec![(own.axis, own.place(position))]);
+    let found = own.places(&mut builder, &scalar_index(&at[own.axis..own.axis + rank]));
+    let index = [&at[..own.axis], &vec![Index::constant(0); own.dimensions], &at[own.axis + rank..]].concat();
+    let body = builder.gather(&own.data(), index, found);
     let output = tensor("output", &shape, own.element, Role::Output);
     let store = scalar_index(&at);
     operator(kind, vec![builder.finish(Combine::Sum, body, ScalarExpr::Acc, output, store)])
@@ -76,27 +91,33 @@ pub fn gather(own: &Lookup) -> Result<Operator, OperatorError> {
 pub fn gather_elements(own: &Lookup) -> Result<Operator, OperatorError> {
     let kind = "gather_elements";
     own.check(kind)?;
-    beside(kind, own, &own.index)?;
+    if own.dimensions != 1 {
+        return Err(OperatorError::Unsupported { operator: kind.into(), what: "positions along several dimensions".into() });
+    }
+    beside(kind, (&own.shape, own.axis), &own.index)?;
     let names = axis_names(own.index.len());
     let (mut builder, at, _) = Builder::new(kind, &named(&names, &own.index), &[]);
-    let position = builder.load(&own.index(), at.clone());
+    let found = own.places(&mut builder, &at);
     let mut index = at.clone();
     index[own.axis] = Index::constant(0);
-    let body = builder.gather(&own.data(), index, vec![(own.axis, own.place(position))]);
+    let body = builder.gather(&own.data(), index, found);
     let output = tensor("output", &own.index, own.element, Role::Output);
     operator(kind, vec![builder.finish(Combine::Sum, body, ScalarExpr::Acc, output, at)])
 }
 
-/// `input`, to which the elements of `updates` are added at their own places, but that the position along one dimension is what `index` holds: of
-/// each element where it has the shape of `updates`, of each part along the dimension where all its other extents are 1.
+/// `input`, broadcast to the shape that is looked into, to which the elements of `updates` are added at their own places, but that the position along
+/// one dimension (or several, one in `updates`) is what `index` holds: of each element where it has the shape of `updates`, of each part along the
+/// dimension where all its other extents are 1.
 ///
 /// Each result asks all updates along the dimension whether they are its own, so that results come in one order and no memory is written twice:
 /// the product of both extents, which a sort would do with less.
-pub fn scatter_add(own: &Lookup, updates: &[i64]) -> Result<Operator, OperatorError> {
+pub fn scatter_add(own: &Lookup, input: &[i64], updates: &[i64]) -> Result<Operator, OperatorError> {
     let kind = "scatter_add";
     own.check(kind)?;
-    beside(kind, own, updates)?;
-    let whole = own.index == updates;
+    let behind = own.behind();
+    let merged = [&own.shape[..own.axis], &[1], &own.shape[behind..]].concat();
+    beside(kind, (&merged, own.axis), updates)?;
+    let whole = own.index == updates && own.dimensions == 1;
     let column: Vec<i64> = (0..updates.len()).map(|d| if d == own.axis { updates[d] } else { 1 }).collect();
     if !whole && own.index != column {
         let what = format!("positions of shape {:?} for {updates:?} along axis {}", own.index, own.axis);
@@ -104,28 +125,46 @@ pub fn scatter_add(own: &Lookup, updates: &[i64]) -> Result<Operator, OperatorEr
     }
     let names = axis_names(own.shape.len());
     let (mut builder, at, from) = Builder::new(kind, &named(&names, &own.shape), &[("e", updates[own.axis])]);
-    let mut index = at.clone();
-    index[own.axis] = from[0].clone();
-    let positions = if whole {
-        index.clone()
-    } else {
-        column.iter().zip(&index).map(|(&e, form)| form.times(i64::from(e > 1)).unwrap_or_default()).collect()
+    let index = [&at[..own.axis], &from[..], &at[behind..]].concat();
+    let positions: Vec<Index> = match whole {
+        true => index.clone(),
+        false => column.iter().zip(&index).map(|(&e, form)| form.times(i64::from(e > 1)).unwrap_or_default()).collect(),
     };
-    let position = builder.load(&own.index(), positions);
-    let hit = ScalarExpr::binary(BinaryOp::Eq, own.place(position), ScalarExpr::Position(at[own.axis].clone()));
+    let own_place = |(d, place): (usize, ScalarExpr)| ScalarExpr::binary(BinaryOp::Eq, place, ScalarExpr::Position(at[d].clone()));
+    let hits = own.places(&mut builder, &positions).into_iter().map(own_place);
+    // There is at least one dimension.
+    let hit = hits.reduce(|a, b| ScalarExpr::binary(BinaryOp::And, a, b)).unwrap_or(ScalarExpr::Const(0.0));
     // Beyond the ends of `updates` there are none.
     let update = builder.load(&tensor("updates", updates, own.element, Role::Activation), index);
     let body = ScalarExpr::select(hit, update, ScalarExpr::Const(0.0));
-    let epilogue = add(ScalarExpr::Acc, builder.load(&own.data(), at.clone()));
+    let input = tensor("input", input, own.element, Role::Activation);
+    if !broadcasts(&input.shape, &own.shape) {
+        let what = format!("{:?} does not broadcast to {:?}", input.shape, own.shape);
+        return Err(OperatorError::Mismatch { operator: kind.into(), what });
+    }
+    let epilogue = add(ScalarExpr::Acc, builder.load(&input, broadcast_index(&input.shape, &at)));
     let output = tensor("output", &own.shape, own.element, Role::Output);
     operator(kind, vec![builder.finish(Combine::Sum, body, epilogue, output, at)])
 }
 
+fn broadcasts(from: &[i64], to: &[i64]) -> bool {
+    from.len() <= to.len() && from.iter().rev().zip(to.iter().rev()).all(|(own, whole)| own == whole || *own == 1)
+}
+
+/// Further results of sums of bags, before them: of each position the bag that it is in, and two of which sums make no use.
+pub const BAGS: [&str; 3] = ["bag", "size", "largest"];
+
 /// Sums of rows of `input` (`rows`, then what a row has): bag b is of the positions in `index` from `offsets[b]` to `offsets[b + 1]`, the last one of
-/// all that are left.
-pub fn embedding_bag(own: &Lookup, bags: i64) -> Result<Operator, OperatorError> {
+/// all that are left. Offsets ascend. Where that is asked for, [`BAGS`] are made too: the bag of each position, -1 before the first, and, as in PyTorch,
+/// zeros in place of sizes and of positions of maxima.
+///
+/// Each bag asks all positions whether they are its own.
+pub fn embedding_bag(own: &Lookup, bags: i64, further: bool) -> Result<Operator, OperatorError> {
     let kind = "embedding_bag";
     own.check(kind)?;
+    if own.dimensions != 1 {
+        return Err(OperatorError::Unsupported { operator: kind.into(), what: "positions along several dimensions".into() });
+    }
     let [rows] = own.index[..] else {
         return Err(OperatorError::Mismatch { operator: kind.into(), what: format!("positions of shape {:?}", own.index) });
     };
@@ -143,11 +182,30 @@ pub fn embedding_bag(own: &Lookup, bags: i64) -> Result<Operator, OperatorError>
     let end = ScalarExpr::select(last, ScalarExpr::Const(rows as f64), next);
     let behind = ScalarExpr::binary(BinaryOp::Le, begin, position(&from[0]));
     let inside = ScalarExpr::binary(BinaryOp::And, behind, ScalarExpr::binary(BinaryOp::Lt, position(&from[0]), end));
-    let row = builder.load(&own.index(), vec![from[0].clone()]);
-    let found = builder.gather(&own.data(), [&[Index::constant(0)], &at[1..]].concat(), vec![(0, own.place(row))]);
+    let row = own.places(&mut builder, &from);
+    let found = builder.gather(&own.data(), [&[Index::constant(0)], &at[1..]].concat(), row);
     let body = ScalarExpr::select(inside, found, ScalarExpr::Const(0.0));
     let output = tensor("output", &shape, own.element, Role::Output);
-    operator(kind, vec![builder.finish(Combine::Sum, body, ScalarExpr::Acc, output, at)])
+    let sums = builder.finish(Combine::Sum, body, ScalarExpr::Acc, output, at);
+    let mut steps = if further { of_bags(&offsets, rows, own.element.widened()) } else { vec![] };
+    steps.push(sums);
+    operator(kind, steps)
+}
+
+/// The expressions of [`BAGS`].
+fn of_bags(offsets: &Tensor, rows: i64, element: Scalar) -> Vec<TensorExpr> {
+    let bags = offsets.shape[0];
+    let (mut builder, at, from) = Builder::new(BAGS[0], &[("e", rows)], &[("b", bags)]);
+    let begins = ScalarExpr::binary(BinaryOp::Le, builder.load(offsets, from), ScalarExpr::Position(at[0].clone()));
+    let body = ScalarExpr::select(begins, ScalarExpr::Const(1.0), ScalarExpr::Const(0.0));
+    let before = sub(ScalarExpr::Acc, ScalarExpr::Const(1.0));
+    let bag = builder.finish(Combine::Sum, body, before, tensor(BAGS[0], &[rows], element, Role::Output), at);
+    let zeros = |name: &str| {
+        let (mut builder, at, _) = Builder::new(name, &[("b", bags)], &[]);
+        let body = mul(builder.load(offsets, at.clone()), ScalarExpr::Const(0.0));
+        builder.finish(Combine::Sum, body, ScalarExpr::Acc, tensor(name, &[bags], element, Role::Output), at)
+    };
+    vec![bag, zeros(BAGS[1]), zeros(BAGS[2])]
 }
 
 /// A dimension of extent `extent` and the next one, of the same extent, as one: of pairs (i, j) those with j ≤ i + `diagonal`, row by row.
@@ -182,14 +240,12 @@ pub fn lower_triangle(shape: &[i64], axis: usize, diagonal: i64, element: Scalar
 }
 
 /// Whether a tensor lies beside the one that is looked into: as many dimensions, no longer in any but the one that positions are of.
-fn beside(kind: &str, own: &Lookup, shape: &[i64]) -> Result<(), OperatorError> {
-    let fits = shape.len() == own.shape.len()
-        && (0..shape.len()).all(|d| d == own.axis || shape[d] <= own.shape[d])
-        && shape.iter().all(|&e| e > 0);
+fn beside(kind: &str, (whole, axis): (&[i64], usize), shape: &[i64]) -> Result<(), OperatorError> {
+    let fits = shape.len() == whole.len() && (0..shape.len()).all(|d| d == axis || shape[d] <= whole[d]) && shape.iter().all(|&e| e > 0);
     if fits {
         return Ok(());
     }
-    let what = format!("elements of shape {shape:?} beside {:?} along axis {}", own.shape, own.axis);
+    let what = format!("elements of shape {shape:?} beside {whole:?} along axis {axis}");
     Err(OperatorError::Mismatch { operator: kind.into(), what })
 }
 

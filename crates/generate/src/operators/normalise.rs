@@ -86,6 +86,52 @@ pub fn layernorm(shape: &[i64], axis: usize, epsilon: f64, scale: bool, bias: bo
     operator(kind, vec![first, second, third])
 }
 
+/// Further results of a layer normalisation's gradient, before that of the data.
+pub const GRADIENTS: [&str; 2] = ["of_scale", "of_bias"];
+
+/// The gradient of a layer normalisation over the dimensions from `axis` on: of the data, and where that is asked for [`GRADIENTS`] of scale and
+/// bias. It reads `from`, the gradient of the result, `input`, the [`STATISTICS`] of its rows, and `scale`.
+pub fn layernorm_gradient(shape: &[i64], axis: usize, further: bool, element: Scalar) -> Result<Operator, OperatorError> {
+    let kind = "layernorm_gradient";
+    let (columns, rows) = (axis..shape.len(), 0..axis);
+    check(kind, shape, columns.clone())?;
+    let row = reduced(shape, columns.clone());
+    let given = |name: &str, shape: &[i64], element: Scalar| tensor(name, shape, element, Role::Activation);
+    let (input, from) = (given("input", shape, element), given("from", shape, element));
+    let [mean, deviation] = STATISTICS.map(|name| given(name, &row, element.widened()));
+    let scale = tensor("scale", &shape[axis..], element, Role::Weight);
+    let of_row = |at: &[Index]| -> Vec<Index> { [&at[..axis], &vec![Index::constant(0); shape.len() - axis]].concat() };
+    let normal = |b: &mut Builder, at: &[Index]| {
+        let centred = sub(b.load(&input, at.to_vec()), b.load(&mean, of_row(at)));
+        mul(centred, b.load(&deviation, of_row(at)))
+    };
+    let scaled = |b: &mut Builder, at: &[Index]| mul(b.load(&from, at.to_vec()), b.load(&scale, at[axis..].to_vec()));
+
+    // What the elements of a row share: means of the scaled gradient, and of it times the normalised data.
+    let count = 1.0 / shape[axis..].iter().product::<i64>() as f64;
+    let [along, level] = ["along", "level"].map(|name| given(name, &row, element.widened()));
+    let average = |_: &mut Builder, _: &[Index]| mul(ScalarExpr::Acc, ScalarExpr::Const(count));
+    let of_along = |b: &mut Builder, at: &[Index], _: &[Index]| mul(scaled(b, at), normal(b, at));
+    let of_level = |b: &mut Builder, at: &[Index], _: &[Index]| scaled(b, at);
+    let mut steps = vec![
+        over("layernorm_along", shape, columns.clone(), &along, Combine::Sum, of_along, average),
+        over("layernorm_level", shape, columns.clone(), &level, Combine::Sum, of_level, average),
+    ];
+    if further {
+        let [of_scale, of_bias] = GRADIENTS.map(|name| given(name, &reduced(shape, rows.clone()), element));
+        let sum = |_: &mut Builder, _: &[Index]| ScalarExpr::Acc;
+        let product = |b: &mut Builder, at: &[Index], _: &[Index]| mul(b.load(&from, at.to_vec()), normal(b, at));
+        let plain = |b: &mut Builder, at: &[Index], _: &[Index]| b.load(&from, at.to_vec());
+        steps.push(over("layernorm_of_scale", shape, rows.clone(), &of_scale, Combine::Sum, product, sum));
+        steps.push(over("layernorm_of_bias", shape, rows, &of_bias, Combine::Sum, plain, sum));
+    }
+    steps.push(pointwise(kind, shape, element, columns, |b, at, row| {
+        let shared = add(b.load(&level, row.to_vec()), mul(normal(b, at), b.load(&along, row.to_vec())));
+        mul(sub(scaled(b, at), shared), b.load(&deviation, row.to_vec()))
+    }));
+    operator(kind, steps)
+}
+
 fn check(kind: &str, shape: &[i64], range: std::ops::Range<usize>) -> Result<(), OperatorError> {
     if range.is_empty() || range.end > shape.len() {
         let what = format!("axis {} of {} dimensions", range.start, shape.len());

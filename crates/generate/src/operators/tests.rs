@@ -399,7 +399,7 @@ fn axes(text: &str) -> String {
 fn elements_found_through_positions() {
     let own = |shape: &[i64], axis, index: &[i64]| {
         let (shape, index) = (shape.to_vec(), index.to_vec());
-        Lookup { shape, axis, index, positions: Scalar::I32, element: Scalar::F32 }
+        Lookup { shape, axis, dimensions: 1, index, positions: Scalar::I32, element: Scalar::F32 }
     };
     let ten: Vec<f64> = (0..12).map(f64::from).collect();
     // [3, 4], columns.
@@ -414,19 +414,29 @@ fn elements_found_through_positions() {
     check(&elements);
     assert_eq!(run(&elements, &[vec![0., 1., 2., -1., 0., 3.], ten.clone()]), [0., 5., 10., 8., 1., 0.]);
     // Rows are added to, one of them twice, one beyond the end not at all.
-    let add = scatter_add(&own(&[3, 2], 0, &[4, 1]), &[4, 2]).unwrap();
+    let add = scatter_add(&own(&[3, 2], 0, &[4, 1]), &[3, 2], &[4, 2]).unwrap();
     check(&add);
     let updates: Vec<f64> = (1..9).map(f64::from).collect();
     assert_eq!(run(&add, &[vec![2., 0., 2., 3.], updates.clone(), vec![0.5; 6]]), [3.5, 4.5, 0.5, 0.5, 6.5, 8.5]);
-    let each = scatter_add(&own(&[2, 2], 1, &[2, 3]), &[2, 3]).unwrap();
+    let each = scatter_add(&own(&[2, 2], 1, &[2, 3]), &[2, 2], &[2, 3]).unwrap();
     assert_eq!(run(&each, &[vec![0., 1., 0., 1., 1., -1.], updates[..6].to_vec(), vec![0.0; 4]]), [4., 2., 0., 15.]);
-    let bag = embedding_bag(&own(&[4, 2], 0, &[5]), 3).unwrap();
+    let bag = embedding_bag(&own(&[4, 2], 0, &[5]), 3, false).unwrap();
     check(&bag);
     let rows: Vec<f64> = (0..8).map(f64::from).collect();
     // Inputs in the order in which they are read: offsets, positions, rows.
     let offsets: Vec<&str> = bag.steps[0].inputs.iter().map(|t| &*t.name).collect();
     assert_eq!(offsets, ["offsets", "index", "input"]);
     assert_eq!(run(&bag, &[vec![0., 2., 2.], vec![0., 3., 1., 1., 2.], rows]), [6., 8., 0., 0., 8., 11.]);
+    // Positions of rows and of columns together: elements, and sums at them, from one number on.
+    let pair = |index: &[i64]| Lookup { dimensions: 2, ..own(&[2, 3, 2], 0, index) };
+    let points = gather(&pair(&[3])).unwrap();
+    check(&points);
+    assert_eq!(run(&points, &[vec![1., 0., -1.], vec![2., -3., 3.], ten.clone()]), [10., 11., 0., 1., 0., 0.]);
+    let put = scatter_add(&pair(&[3, 1]), &[1], &[3, 2]).unwrap();
+    check(&put);
+    let sums = run(&put, &[vec![1., 0., -1.], vec![2., -3., 2.], updates[..6].to_vec(), vec![0.5]]);
+    assert_eq!(sums, [3.5, 4.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 6.5, 8.5]);
+    assert!(gather(&Lookup { dimensions: 3, ..own(&[2, 3], 0, &[3]) }).is_err());
     let triangle = lower_triangle(&[1, 3, 3], 1, -1, Scalar::F32).unwrap();
     assert_eq!(triangle.constants.iter().map(|c| c.values.clone()).collect::<Vec<_>>(), [[1., 2., 2.], [0., 0., 1.]]);
     let inputs = [vec![1., 2., 2.], vec![0., 0., 1.], (0..9).map(f64::from).collect()];
@@ -435,7 +445,9 @@ fn elements_found_through_positions() {
     let floats = |rows| gather(&Lookup { positions: Scalar::F32, ..own(&[rows, 1], 0, &[3]) });
     assert!(floats(1 << 24).is_ok() && floats((1 << 24) + 1).is_err());
     assert!(gather(&own(&[3, 4], 2, &[3])).is_err());
-    assert!(scatter_add(&own(&[3, 4], 0, &[2]), &[2, 4]).is_err() && scatter_add(&own(&[3, 4], 0, &[2, 1]), &[2, 5]).is_err());
+    assert!(scatter_add(&own(&[3, 4], 0, &[2]), &[3, 4], &[2, 4]).is_err());
+    assert!(scatter_add(&own(&[3, 4], 0, &[2, 1]), &[3, 4], &[2, 5]).is_err());
+    assert!(scatter_add(&own(&[3, 4], 0, &[2, 1]), &[3, 3], &[2, 4]).is_err());
 }
 
 /// The examples of ONNX's Resize, and what it says of each mode.
@@ -512,7 +524,7 @@ fn axes_of_the_command_lines_operators() {
 fn messages_of_the_grammar() {
     let message = |text: &str| parse_operator(text).unwrap_err().to_string();
     let all = "conv2d dwconv2d conv3d deconv2d matmul fc softmax layernorm maxpool avgpool reduce_sum reduce_mean reduce_max copy add mul relu gelu \
-               where expand transpose concat split gather scatter_add resize_nearest resize_linear resize_cubic";
+               where expand transpose concat split gather scatter_add embedding_bag lower_triangle layernorm_gradient resize_nearest resize_linear resize_cubic";
     let conv = "n= c= h= w= k= r= s= [stride=] [pad=] [padw=] [dilation=] [groups=] [winograd=] [dtype=] [weights=]";
     assert_eq!(message(" "), format!("no operator given; one of: {all}"));
     assert_eq!(message("conv n=1"), format!("unknown operator `conv`; one of: {all}; did you mean `conv2d` or `conv3d`?"));

@@ -57,10 +57,23 @@ impl Graph {
             Op::Gather { .. } | Op::GatherElements { .. } => {
                 // The elements that it finds, and the positions.
                 let element = self.tensor(node.inputs[0]).element as f64;
-                let read = Bytes(out * element + self.tensor(node.inputs[1]).bytes() as f64);
+                let positions: f64 = node.inputs[1..].iter().map(|id| self.tensor(*id).bytes() as f64).sum();
+                let read = Bytes(out * element + positions);
                 return Work { class: Class::Gather, flops: 0.0, read: Some(read) };
             }
-            Op::ScatterAdd { .. } => (Class::Gather, elements(2)),
+            Op::LowerPairs { .. } => {
+                let read = Bytes(out * self.tensor(node.inputs[0]).element as f64);
+                return Work { class: Class::Gather, flops: 0.0, read: Some(read) };
+            }
+            Op::EmbeddingBag => {
+                // The rows that it finds, and all else.
+                let (rows, columns) = (elements(1), elements(0) / self.tensor(node.inputs[0]).shape[0] as f64);
+                let others: f64 = node.inputs[1..].iter().map(|id| self.tensor(*id).bytes() as f64).sum();
+                let read = Bytes(rows * columns * self.tensor(node.inputs[0]).element as f64 + others);
+                return Work { class: Class::Gather, flops: rows * columns, read: Some(read) };
+            }
+            Op::EmbeddingBagGradient => (Class::Gather, elements(1) * out / self.tensor(node.output()).shape[0] as f64),
+            Op::ScatterAdd { .. } => (Class::Gather, elements(node.inputs.len() - 1)),
             // Two products, five as a gradient, and a softmax between.
             Op::Attention(_) | Op::AttentionGradient(_) => (Class::Tensor, self.attention(node).unwrap_or(0.0)),
             // A product and a sum for each tap.
@@ -78,6 +91,8 @@ impl Graph {
             // Operations of an element as the rebuilt graphs of paper 003 count them: 5 and 8.
             Op::Softmax { .. } => (Class::Simt, 5.0 * out),
             Op::LayerNormalization { .. } => (Class::Simt, 8.0 * out),
+            // Three of the normalised data, two of the scaled gradient and two to put both together, six that are summed.
+            Op::LayerNormalizationGradient { .. } => (Class::Simt, 13.0 * out),
             Op::Reduce { .. } | Op::GlobalAveragePool => (Class::Reduce, elements(0)),
             // One for each tap.
             Op::Pool { windows, .. } => (Class::Reduce, out * windows.iter().map(|window| window.kernel as f64).product::<f64>()),

@@ -1,6 +1,7 @@
 //! Operators that tensor expressions state.
 
 use serde::{Deserialize, Serialize};
+use std::ops::Range;
 use warpsight_generate::operators::{Coordinates, Interpolation, PoolKind, ReduceKind, Window};
 use warpsight_ir::Scalar;
 
@@ -75,6 +76,12 @@ pub enum Op {
         /// Added to the variance.
         epsilon: f64,
     },
+    /// Inputs: the gradient of a layer normalisation, its data, the mean of each row and one over its deviation, the scale, perhaps the bias.
+    /// Output: the gradient of the data. Further outputs: those of scale and bias.
+    LayerNormalizationGradient {
+        /// The first dimension normalised over.
+        axis: usize,
+    },
     /// The same elements in the same order under another shape; no work.
     Alias,
     /// Dimension `i` of the output is dimension `permutation[i]` of the input.
@@ -94,10 +101,10 @@ pub enum Op {
         /// Along this dimension.
         axis: usize,
     },
-    /// Inputs: data, and positions along a dimension of it, whose shape takes that dimension's place. Positions are whole numbers, from the end
-    /// where negative; beyond both ends zeros are found.
+    /// Inputs: data, and positions along a dimension of it, and perhaps along the dimensions after that, all of one shape, which takes the place
+    /// of these dimensions. Positions are whole numbers, from the end where negative; beyond both ends zeros are found.
     Gather {
-        /// Which dimension.
+        /// The first dimension.
         axis: usize,
     },
     /// Inputs: data, and positions of the output's shape: each element at its own place, but for the dimension that the positions are of.
@@ -105,12 +112,26 @@ pub enum Op {
         /// Which dimension.
         axis: usize,
     },
-    /// Inputs: data, positions and updates: data to which updates are added at their own places, but for the dimension that positions are
-    /// of. Positions have the shape of the updates, or one dimension: a position for each part of the updates along the dimension.
+    /// Inputs: data, broadcast to the shape of the output, positions and updates: data to which updates are added at their own places, but for
+    /// the dimension that positions are of. Positions have the shape of the updates, or one dimension: a position for each part of the updates
+    /// along the dimension. There may be positions along the dimensions after that too, each of one dimension: updates have one for all.
     ScatterAdd {
-        /// Which dimension.
+        /// The first dimension.
         axis: usize,
     },
+    /// Of two neighbouring dimensions of one extent, the pairs (i, j) with j ≤ i + diagonal, row by row, as one dimension.
+    LowerPairs {
+        /// The first of them.
+        axis: usize,
+        /// See above.
+        diagonal: i64,
+    },
+    /// Inputs: rows, positions of some, and where bags of these positions begin, ascending from 0. Output: the sum of the rows of each bag. Further
+    /// outputs: the bag of each position, and, as PyTorch has them, zeros in place of each bag's size and of its maximum's position.
+    EmbeddingBag,
+    /// Inputs: the gradient of sums of bags, the positions, the beginnings of bags, the bag of each position, perhaps the other further outputs.
+    /// Output: the gradient of the rows.
+    EmbeddingBagGradient,
     /// Resized to the output's shape.
     Resize {
         /// How values between elements are made.
@@ -168,6 +189,17 @@ pub(crate) fn factors(ranks: impl IntoIterator<Item = usize>) -> (usize, usize, 
 }
 
 impl Op {
+    /// Which of so many inputs are positions of elements.
+    pub fn positions(&self, inputs: usize) -> Range<usize> {
+        match self {
+            Self::Gather { .. } => 1..inputs,
+            Self::GatherElements { .. } => 1..2,
+            Self::ScatterAdd { .. } => 1..inputs.saturating_sub(1),
+            Self::EmbeddingBag => 1..3,
+            Self::EmbeddingBagGradient => 1..4,
+            _ => 0..0,
+        }
+    }
     /// Whether each element of the output is a function of the elements at the same (broadcast) place.
     pub fn is_elementwise(&self) -> bool {
         matches!(self, Self::Unary(_) | Self::Binary(_) | Self::Select | Self::Gradient(_) | Self::Triangle { .. })

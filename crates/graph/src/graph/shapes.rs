@@ -14,6 +14,9 @@ const DIAGONAL: u64 = 1 << 30;
 /// Whole numbers up to this are floats.
 const POSITIONS: i64 = 1 << 24;
 
+/// Rows of a square whose pairs are listed.
+const MOST_ROWS: i64 = 1 << 10;
+
 /// Positions whose neighbours are listed when a tensor is resized.
 const MOST_RESIZED: i64 = 1 << 20;
 
@@ -48,8 +51,9 @@ impl Op {
             }
             Self::Binary(_) | Self::Select | Self::Gradient(_) => inputs.iter().try_for_each(|input| broadcasts(input, y)),
             Self::Gather { axis } => {
-                found_in(*axis, x)?;
-                same("its output", y, &[&x[..*axis], inputs[1], &x[*axis + 1..]].concat())
+                let behind = looked_into(*axis, inputs.len() - 1, x)?;
+                inputs[2..].iter().try_for_each(|own| same("its positions", own, inputs[1]))?;
+                same("its output", y, &[&x[..*axis], inputs[1], &x[behind..]].concat())
             }
             Self::GatherElements { axis } => {
                 found_in(*axis, x)?;
@@ -57,13 +61,44 @@ impl Op {
                 same("its positions", inputs[1], y)
             }
             Self::ScatterAdd { axis } => {
-                found_in(*axis, x)?;
-                let (positions, updates) = (inputs[1], inputs[2]);
-                beside(*axis, updates, x)?;
-                if *positions != [updates[*axis]] {
-                    same("its positions", positions, updates)?;
+                let (positions, updates) = (&inputs[1..inputs.len() - 1], inputs[inputs.len() - 1]);
+                let behind = looked_into(*axis, positions.len(), y)?;
+                beside(*axis, updates, &[&y[..*axis], &[1], &y[behind..]].concat())?;
+                if positions.len() > 1 || *positions[0] != *updates {
+                    positions.iter().try_for_each(|own| same("its positions", own, &[updates[*axis]]))?;
                 }
-                same("its output", y, x)
+                broadcasts(x, y)
+            }
+            Self::LowerPairs { axis, diagonal } => {
+                let pair = axis.checked_add(2).and_then(|end| x.get(*axis..end)).filter(|pair| pair[0] == pair[1]);
+                let extent = pair.ok_or_else(|| format!("dimensions {axis} and the next of {x:?} are no square"))?[0];
+                if extent > MOST_ROWS || diagonal.unsigned_abs() > DIAGONAL {
+                    return Err(format!("pairs of {extent} rows (at most {MOST_ROWS}), diagonal {diagonal}"));
+                }
+                let count: i64 = (0..extent).map(|i| (i + diagonal + 1).clamp(0, extent)).sum();
+                if count < 1 {
+                    return Err(format!("there is no pair below diagonal {diagonal} of {extent} rows"));
+                }
+                same("its output", y, &[&x[..*axis], &[count], &x[axis + 2..]].concat())
+            }
+            Self::EmbeddingBag => {
+                let [positions, offsets] = [inputs[1], inputs[2]];
+                found_in(0, x)?;
+                one_dimension(&[positions, offsets])?;
+                found_in(0, positions)?;
+                let further = [positions, offsets, offsets];
+                outputs[1..].iter().zip(further).try_for_each(|(own, of)| same("a further output", own, of))?;
+                same("its output", y, &[offsets, &x[1..]].concat())
+            }
+            Self::EmbeddingBagGradient => {
+                let [positions, offsets] = [inputs[1], inputs[2]];
+                found_in(0, x)?;
+                found_in(0, y)?;
+                one_dimension(&[positions, offsets])?;
+                let further = [positions, offsets, offsets];
+                inputs[3..].iter().zip(further).try_for_each(|(own, of)| same("what belongs to bags", own, of))?;
+                same("the gradient", x, &[offsets, &x[1..]].concat())?;
+                same("its output", &y[1..], &x[1..])
             }
             Self::Triangle { .. } if x.len() < 2 => Err(format!("{x:?} is no matrix")),
             Self::Triangle { diagonal, .. } if diagonal.unsigned_abs() > DIAGONAL => Err(format!("diagonal {diagonal} of {x:?}")),
@@ -122,6 +157,15 @@ impl Op {
                 outputs[1..].iter().try_for_each(|own| same("a statistic", own, &row))?;
                 same("its output", y, x)
             }
+            Self::LayerNormalizationGradient { axis } => {
+                let data = inputs[1];
+                within(*axis, data)?;
+                same("the gradient", x, data)?;
+                let row: Vec<i64> = data.iter().enumerate().map(|(d, &extent)| if d < *axis { extent } else { 1 }).collect();
+                inputs[2..4].iter().try_for_each(|own| same("a statistic", own, &row))?;
+                inputs[4..].iter().chain(&outputs[1..]).try_for_each(|own| same("a parameter", own, &data[*axis..]))?;
+                same("its output", y, data)
+            }
             Self::Transpose { permutation } => {
                 let mut seen = permutation.clone();
                 seen.sort_unstable();
@@ -166,7 +210,8 @@ impl Op {
     /// Fewest and most outputs.
     fn outputs(&self) -> (usize, usize) {
         match self {
-            Self::LayerNormalization { .. } => (1, 3),
+            Self::LayerNormalization { .. } | Self::LayerNormalizationGradient { .. } => (1, 3),
+            Self::EmbeddingBag => (1, 4),
             Self::Attention(_) => (1, 2),
             Self::AttentionGradient(_) => (3, 3),
             _ => (1, 1),
@@ -178,14 +223,18 @@ impl Op {
         match self {
             Self::Conv { .. } | Self::ConvTranspose { .. } | Self::MatMul { .. } | Self::LayerNormalization { .. } => (2, 3),
             Self::BatchNormalization { .. } => (5, 5),
-            Self::Binary(_) | Self::Gradient(_) | Self::Gather { .. } | Self::GatherElements { .. } => (2, 2),
-            Self::Select | Self::ScatterAdd { .. } => (3, 3),
+            Self::Binary(_) | Self::Gradient(_) | Self::GatherElements { .. } => (2, 2),
+            Self::Select | Self::EmbeddingBag => (3, 3),
+            Self::Gather { .. } => (2, usize::MAX),
+            Self::ScatterAdd { .. } => (3, usize::MAX),
+            Self::LayerNormalizationGradient { .. } => (5, 6),
+            Self::EmbeddingBagGradient => (4, 6),
             Self::Concat { .. } => (1, usize::MAX),
             Self::Attention(_) => (3, 4),
             Self::AttentionGradient(_) => (6, 7),
             Self::Unary(_) | Self::Pool { .. } | Self::GlobalAveragePool | Self::Reduce { .. } | Self::Softmax { .. } => (1, 1),
             Self::Alias | Self::Transpose { .. } | Self::Slice { .. } | Self::Pad { .. } | Self::Resize { .. } => (1, 1),
-            Self::Triangle { .. } => (1, 1),
+            Self::Triangle { .. } | Self::LowerPairs { .. } => (1, 1),
         }
     }
 }
@@ -203,6 +252,21 @@ fn attention_gradient(inputs: &[&[i64]], outputs: &[&[i64]]) -> Checked {
         let each = heads.with(&[heads.heads, heads.keys, columns]);
         if own == each { Ok(()) } else { same("a gradient", own, of) }
     })
+}
+
+/// Dimensions that positions are of, so many from one on; the first one behind them.
+fn looked_into(axis: usize, count: usize, shape: &[i64]) -> Result<usize, String> {
+    let behind = axis.checked_add(count).filter(|behind| *behind <= shape.len());
+    let behind = behind.ok_or_else(|| format!("positions along {count} dimensions from {axis} on of {shape:?}"))?;
+    (axis..behind).try_for_each(|d| found_in(d, shape))?;
+    Ok(behind)
+}
+
+fn one_dimension(shapes: &[&[i64]]) -> Checked {
+    match shapes.iter().find(|shape| shape.len() != 1) {
+        None => Ok(()),
+        Some(shape) => Err(format!("positions of shape {shape:?}, where one dimension was expected")),
+    }
 }
 
 /// A dimension that positions are of: each is exact as a float.

@@ -17,6 +17,8 @@ pub(crate) struct Lowered {
     pub(crate) operator: Operator,
     /// Per external input, by name.
     pub(crate) sources: Vec<(Name, Source)>,
+    /// Temporaries that are further outputs of the node, in their order.
+    pub(crate) further: &'static [&'static str],
 }
 
 /// What an operator reads.
@@ -97,6 +99,7 @@ fn lower_anchor(graph: &Graph, node: &Node, op: &Op) -> Result<Lowered, Operator
     let with = |operator: Operator, names: &[&str]| Lowered {
         operator,
         sources: names.iter().zip(&node.inputs).map(|(n, id)| ((*n).into(), Source::Tensor(*id))).collect(),
+        further: &[],
     };
     Ok(match op {
         Op::Conv { windows, groups } => {
@@ -134,8 +137,8 @@ fn lower_anchor(graph: &Graph, node: &Node, op: &Op) -> Result<Lowered, Operator
                 element: ELEMENT,
             };
             let source = |name: &str, at: usize| (name.into(), Source::Tensor(node.inputs[at]));
-            let mut lowered =
-                Lowered { operator: operators::matmul(&product)?, sources: vec![source("left", left), source("right", right)] };
+            let sources = vec![source("left", left), source("right", right)];
+            let mut lowered = Lowered { operator: operators::matmul(&product)?, sources, further: &[] };
             if let (Some(bias), Some(step)) = (bias, lowered.operator.steps.last_mut()) {
                 let bias = operand(graph, node.inputs[bias], step, &mut lowered.sources);
                 step.epilogue = ScalarExpr::binary(BinaryOp::Add, step.epilogue.clone(), bias);
@@ -161,7 +164,16 @@ fn lower_anchor(graph: &Graph, node: &Node, op: &Op) -> Result<Lowered, Operator
         Op::Softmax { axis } => with(operators::softmax(output, *axis, ELEMENT)?, &["input"]),
         Op::LayerNormalization { axis, epsilon } => {
             let operator = operators::layernorm(output, *axis, *epsilon, true, node.inputs.len() > 2, ELEMENT)?;
-            with(operator, &["input", "scale", "bias"])
+            Lowered { further: &operators::STATISTICS, ..with(operator, &["input", "scale", "bias"]) }
+        }
+        Op::LayerNormalizationGradient { axis } => {
+            let operator = operators::layernorm_gradient(output, *axis, node.outputs.len() > 1, ELEMENT)?;
+            let [mean, deviation] = operators::STATISTICS;
+            Lowered { further: &operators::GRADIENTS, ..with(operator, &["from", "input", mean, deviation, "scale"]) }
+        }
+        Op::EmbeddingBag => {
+            let operator = operators::embedding_bag(&lookup(shape(0), 0, 1, shape(1)), output[0], node.outputs.len() > 1)?;
+            Lowered { further: &operators::BAGS, ..with(operator, &["input", "index", "offsets"]) }
         }
         Op::Transpose { permutation } => with(operators::transpose(shape(0), permutation, ELEMENT)?, &["input"]),
         Op::Slice { starts, steps } => with(operators::slice(shape(0), starts, steps, output, ELEMENT)?, &["input"]),
@@ -175,16 +187,30 @@ fn lower_anchor(graph: &Graph, node: &Node, op: &Op) -> Result<Lowered, Operator
         }
         Op::Unary(_) | Op::Binary(_) | Op::Select | Op::Gradient(_) | Op::Triangle { .. } => elementwise(graph, node, op)?,
         // Nodes of these are sequences of others.
-        Op::Attention(_) | Op::AttentionGradient(_) => {
-            return Err(OperatorError::Unsupported { operator: "attention".into(), what: "a single expression".into() });
+        Op::Attention(_) | Op::AttentionGradient(_) | Op::EmbeddingBagGradient => {
+            return Err(OperatorError::Unsupported { operator: "a sequence".into(), what: "a single expression".into() });
         }
-        Op::Gather { axis } => with(operators::gather(&lookup(shape(0), *axis, shape(1)))?, &["input", "index"]),
-        Op::GatherElements { axis } => with(operators::gather_elements(&lookup(shape(0), *axis, shape(1)))?, &["input", "index"]),
+        Op::Gather { axis } => {
+            let count = node.inputs.len() - 1;
+            let operator = operators::gather(&lookup(shape(0), *axis, count, shape(1)))?;
+            Lowered { operator, sources: looked_up(node, count), further: &[] }
+        }
+        Op::GatherElements { axis } => with(operators::gather_elements(&lookup(shape(0), *axis, 1, shape(1)))?, &["input", "index"]),
         Op::ScatterAdd { axis } => {
-            let updates = shape(2);
+            let count = node.inputs.len() - 2;
+            let updates = shape(count + 1);
             let column: Vec<i64> = (0..updates.len()).map(|d| if d == *axis { updates[d] } else { 1 }).collect();
-            let index = if shape(1) == updates { updates } else { &column };
-            with(operators::scatter_add(&lookup(shape(0), *axis, index), updates)?, &["input", "index", "updates"])
+            let index = if count == 1 && shape(1) == updates { updates } else { &column };
+            let operator = operators::scatter_add(&lookup(output, *axis, count, index), shape(0), updates)?;
+            let mut sources = looked_up(node, count);
+            sources.push(("updates".into(), Source::Tensor(node.inputs[count + 1])));
+            Lowered { operator, sources, further: &[] }
+        }
+        Op::LowerPairs { axis, diagonal } => {
+            let pairs = operators::lower_triangle(shape(0), *axis, *diagonal, ELEMENT)?;
+            let mut lowered = with(pairs.operator, &["input"]);
+            lowered.sources.extend(pairs.constants.into_iter().map(|c| (c.name, Source::Constant(c.values.into()))));
+            lowered
         }
         Op::Resize { interpolation, coordinates, scales } => {
             let taps = (0..output.len()).map(|d| {
@@ -201,8 +227,18 @@ fn lower_anchor(graph: &Graph, node: &Node, op: &Op) -> Result<Lowered, Operator
 }
 
 /// What positions in a tensor find in another: whole numbers among floats, as all tensors of a network are.
-fn lookup(shape: &[i64], axis: usize, index: &[i64]) -> Lookup {
-    Lookup { shape: shape.to_vec(), axis, index: index.to_vec(), positions: ELEMENT, element: ELEMENT }
+fn lookup(shape: &[i64], axis: usize, dimensions: usize, index: &[i64]) -> Lookup {
+    Lookup { shape: shape.to_vec(), axis, dimensions, index: index.to_vec(), positions: ELEMENT, element: ELEMENT }
+}
+
+/// Where data and so many tensors of positions come from. One tensor of positions may be used along several dimensions.
+fn looked_up(node: &Node, count: usize) -> Vec<(Name, Source)> {
+    let name = |at: usize| match at {
+        0 => "input".into(),
+        1 => "index".into(),
+        _ => format!("index{}", at - 1).into(),
+    };
+    (0..=count).map(|at| (name(at), Source::Tensor(node.inputs[at]))).collect()
 }
 
 /// Inputs may be one tensor several times, which is one input of the operator.
@@ -213,7 +249,7 @@ fn concat(graph: &Graph, node: &Node, axis: usize) -> Result<Lowered, OperatorEr
         let name = source_name(&mut sources, id);
         inputs.push(tensor(&name, &graph.tensor(id).shape, ELEMENT, Role::Activation));
     }
-    Ok(Lowered { operator: operators::concat(&inputs, axis)?, sources })
+    Ok(Lowered { operator: operators::concat(&inputs, axis)?, sources, further: &[] })
 }
 
 fn source_name(sources: &mut Vec<(Name, Source)>, id: TensorId) -> Name {
@@ -253,7 +289,7 @@ fn elementwise(graph: &Graph, node: &Node, op: &Op) -> Result<Lowered, OperatorE
         let of = |o: &Result<f64, usize>| o.map_or_else(|position| loads[position].clone(), ScalarExpr::Const);
         apply(op, &operands.iter().map(of).collect::<Vec<_>>(), at)
     })?;
-    Ok(Lowered { operator, sources })
+    Ok(Lowered { operator, sources, further: &[] })
 }
 
 /// An elementwise operation on expressions, for the element at a place of the result.

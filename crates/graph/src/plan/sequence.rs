@@ -30,7 +30,7 @@ pub(crate) fn expanded(graph: &Graph) -> Cow<'_, Graph> {
 }
 
 fn is_sequence(op: &Op) -> bool {
-    matches!(op, Op::Attention(_) | Op::AttentionGradient(_))
+    matches!(op, Op::Attention(_) | Op::AttentionGradient(_) | Op::EmbeddingBagGradient)
 }
 
 /// The nodes that one node becomes.
@@ -45,6 +45,7 @@ impl Sequence<'_> {
         match op {
             Op::Attention(own) => self.attention(own),
             Op::AttentionGradient(own) => self.attention_gradient(own),
+            Op::EmbeddingBagGradient => self.bags_gradient(),
             // Others are no sequences.
             _ => {}
         }
@@ -173,6 +174,15 @@ impl Sequence<'_> {
         self.end("of_queries", PLAIN, &[rows_products, keys], &grouped(heads.depth), of_queries);
         self.by_keys("of_keys", &heads, (of_products, queries), heads.depth, of_keys);
         self.by_keys("of_values", &heads, (weights, from), heads.width, of_values);
+    }
+
+    /// The gradient of each position's bag, added to the position's row.
+    fn bags_gradient(&mut self) {
+        let [from, positions, bags] = [0, 1, 3].map(|at| self.node.inputs[at]);
+        let each = [self.shape(positions), self.shape(from)[1..].to_vec()].concat();
+        let each = self.add("each", Op::Gather { axis: 0 }, &[from, bags], each);
+        let zero = self.number(0.0);
+        self.write("rows", Op::ScatterAdd { axis: 0 }, &[zero, positions, each], self.node.output());
     }
 
     /// The product of one tensor of products, turned, and one of queries: of each head, or summed over those that share keys, as the output is.

@@ -1,6 +1,8 @@
 //! What several tests share.
 #![allow(dead_code)]
 
+pub mod node;
+
 /// Numbers in [−1, 1), the same as `draw` of `fixtures/make.py`.
 pub fn draw(seed: u64, count: usize) -> Vec<f64> {
     let mut state = seed;

@@ -119,6 +119,62 @@ impl Importer {
         self.fitting(view, Op::ScatterAdd { axis: at }, inputs, shape)
     }
 
+    /// Positions along the first dimensions, side by side in the last dimension of a tensor, each as a tensor of its own; and their shape.
+    fn coordinates(&mut self, view: NodeView<'_>) -> Result<(Vec<TensorId>, Vec<i64>), GraphError> {
+        self.whole_positions(view)?;
+        let index = self.number(view, 1)?;
+        let shape = self.shape(index).to_vec();
+        let Some((&count, before)) = shape.split_last() else { return Err(view.bad("positions without a dimension")) };
+        let data = self.number(view, 0)?;
+        let rank = self.shape(data).len() as i64;
+        if count < 1 || count > rank {
+            return Err(view.bad(format!("positions along {count} of {rank} dimensions")));
+        }
+        let mut found = vec![];
+        for at in 0..count {
+            let stem = format!("{}.{}.{at}", view.proto.output[0], view.proto.input[1]);
+            let (mut starts, steps) = (vec![0; shape.len()], vec![1; shape.len()]);
+            starts[before.len()] = at;
+            let column =
+                self.emit_part(view, &format!("{stem}.column"), Op::Slice { starts, steps }, vec![index], [before, &[1]].concat())?;
+            found.push(self.emit_part(view, &stem, Op::Alias, vec![column], before.to_vec())?);
+        }
+        Ok((found, before.to_vec()))
+    }
+
+    pub(super) fn gather_points(&mut self, view: NodeView<'_>) -> Result<Value, GraphError> {
+        if view.int("batch_dims", 0)? != 0 {
+            return Err(view.unsupported("batch_dims"));
+        }
+        let data = self.number(view, 0)?;
+        let (positions, before) = self.coordinates(view)?;
+        let shape = [&before, &self.shape(data)[positions.len()..]].concat();
+        self.fitting(view, Op::Gather { axis: 0 }, [vec![data], positions].concat(), shape)
+    }
+
+    /// Sums alone, as of elements.
+    pub(super) fn scatter_points(&mut self, view: NodeView<'_>) -> Result<Value, GraphError> {
+        let reduction = view.string("reduction")?.unwrap_or_else(|| "none".into());
+        if reduction != "add" {
+            return Err(view.unsupported(format!("reduction `{reduction}` (add is)")));
+        }
+        let (data, updates) = (self.number(view, 0)?, self.number(view, 2)?);
+        let (positions, before) = self.coordinates(view)?;
+        let (shape, count) = (self.shape(data).to_vec(), positions.len());
+        let stem = view.proto.output[0].clone();
+        let all = vec![before.iter().product::<i64>()];
+        let mut inputs = vec![data];
+        for (at, own) in positions.into_iter().enumerate() {
+            inputs.push(self.emit_part(view, &format!("{stem}.at{at}"), Op::Alias, vec![own], all.clone())?);
+        }
+        let merged = [&all[..], &shape[count..]].concat();
+        if self.shape(updates) != [&before[..], &shape[count..]].concat() {
+            return Err(view.bad(format!("updates of shape {:?}", self.shape(updates))));
+        }
+        inputs.push(self.emit_part(view, &format!("{stem}.updates"), Op::Alias, vec![updates], merged)?);
+        self.fitting(view, Op::ScatterAdd { axis: 0 }, inputs, shape)
+    }
+
     fn whole_positions(&self, view: NodeView<'_>) -> Result<(), GraphError> {
         if self.is_whole(view, 1)? {
             return Ok(());

@@ -5,7 +5,7 @@
 
 One rule makes extents small: one greater than 6 becomes 6. Where operands are parts of each other along a dimension (slices,
 concatenations, padding), that is the whole's, and lengths and positions of parts are scaled with it, rounded down; a length is at least 1.
-Of an attention at most two heads of keys stay, of queries at most three for each.
+Of an attention at most two heads of keys stay, of queries at most three for each; of rows that are kept two groups of three columns.
 Needs numpy alone.
 """
 
@@ -63,6 +63,13 @@ def cut(name, attributes, inputs, outputs):
         few[heads] = few[groups] * min(heads // groups, 3)
         own = [[[s[0], few[s[1]], *small(s[2:])] for s in side] for side in (inputs, outputs)]
         return attributes, *own
+    if name == "cached_mat_mul":
+        (_, groups, rows, _), kept, new = inputs
+        few, columns = min(groups, 2), min(kept[2] // groups, 3)
+        length, start = min(kept[1], MOST), position(attributes["start"], kept[1])
+        summed, made = (columns, length) if attributes["transpose_right"] else (length, columns)
+        own = [[kept[0], few, min(rows, MOST), summed], [kept[0], length, few * columns], [kept[0], part(new[1], kept[1]), few * columns]]
+        return {**attributes, "start": start}, own, [[*own[0][:3], made]]
     own = [small(shape) for shape in outputs]
     if name == "lower_pairs":
         axis = attributes["axis"]
@@ -164,6 +171,12 @@ def evaluated(name, attributes, x, outputs):
         sums = np.broadcast_to(x[0], outputs[0]).copy()
         np.add.at(sums, (slice(None),) * attributes["axis"] + tuple(own.astype(int) for own in x[1:-1]), x[-1])
         return [sums]
+    if name == "cached_mat_mul":
+        left, kept, new = x
+        kept = kept.copy()
+        kept[:, attributes["start"] : attributes["start"] + new.shape[1]] = new
+        parts = kept.reshape(*kept.shape[:2], left.shape[1], -1)
+        return [np.einsum("bgmd,bngd->bgmn" if attributes["transpose_right"] else "bgmn,bngd->bgmd", left, parts)]
     if name == "lower_pairs":
         rows, columns = np.array(pairs(x[0].shape[attributes["axis"]], attributes["diagonal"])).T
         return [x[0][(slice(None),) * attributes["axis"] + (rows, columns)]]

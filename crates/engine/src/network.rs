@@ -485,7 +485,9 @@ impl<'a> Network<'a> {
         let mut over = BTreeMap::new();
         for (n, step) in self.steps.iter().enumerate() {
             let Some((&written, inputs)) = step.args.split_last() else { continue };
-            let Some(own) = requests.get(&written).filter(|own| own.storage == Storage::Buffer) else { continue };
+            // What others wrote parts of before lies somewhere already.
+            let begins = |own: &&Request| own.storage == Storage::Buffer && own.first == n;
+            let Some(own) = requests.get(&written).filter(begins) else { continue };
             let dies = |value: &&usize| {
                 let like = |held: &Request| (held.storage, held.bytes, held.last) == (own.storage, own.bytes, n) && held.first < n;
                 requests.get(value).is_some_and(like)

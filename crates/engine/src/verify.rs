@@ -9,6 +9,7 @@ use fastrand::Rng;
 use warpsight_generate::expr::{Evaluator, Operator, Role, ScalarExpr, TensorExpr};
 use warpsight_generate::layout::{for_each_index, image_format, stored};
 use warpsight_generate::operators::external_inputs;
+use warpsight_generate::parts::Part;
 use warpsight_generate::{Layout, Tensor};
 use warpsight_graph::room;
 use warpsight_ir::{Bindings, Checked, ImageKind, Scalar, interpret};
@@ -48,6 +49,8 @@ pub struct Trial<'a> {
     inputs: Vec<Vec<f32>>,
     /// (position in the output, expected value)
     expected: Vec<(usize, f64)>,
+    /// What is written, where that is not all of the output.
+    part: Option<Part>,
 }
 
 /// A kernel that gave right results.
@@ -65,6 +68,9 @@ pub enum Wrong {
     /// Some outputs hold what they were filled with.
     #[error("{0} outputs were never written or are NaN, the first at position {1}")]
     NotWritten(usize, usize),
+    /// An output was written that another kernel writes.
+    #[error("output {0} was written, which is no part of what the kernel writes")]
+    Elsewhere(usize),
     /// So many points of the expression have no element of the output: nothing can be said of them.
     #[error("{0} points of the reference lie outside of the output")]
     Unplaced(usize),
@@ -97,7 +103,7 @@ pub enum Wrong {
 impl<'a> Trial<'a> {
     /// Draws inputs and computes what the outputs should be.
     pub fn new(expr: &'a TensorExpr, layouts: &'a [Layout], rng: &mut Rng) -> Self {
-        let mut trial = Self { expr, layouts, inputs: vec![], expected: vec![] };
+        let mut trial = Self { expr, layouts, inputs: vec![], expected: vec![], part: Part::proper(expr) };
         let largest = if expr.output.element.stored() == Scalar::F16 { F16_MAX } else { f64::from(f32::MAX) };
         let fits = |trial: &Self| trial.expected.iter().all(|e| e.1.abs() <= largest);
         let found = RANGES.into_iter().any(|range| {
@@ -185,12 +191,29 @@ impl<'a> Trial<'a> {
         &self.layouts[self.expr.inputs.len()]
     }
 
+    /// Which of so many outputs are the kernel's to write; the others stay as they were.
+    fn own(&self, outputs: usize) -> Vec<bool> {
+        let Some(part) = &self.part else { return vec![true; outputs] };
+        let mut own = vec![false; outputs];
+        for_each_index(&self.expr.output.shape, |position, at| {
+            if let Some(own) = own.get_mut(position) {
+                *own = part.contains(at);
+            }
+        });
+        own
+    }
+
     fn compare(&self, bytes: &[u8]) -> Result<Verdict, Wrong> {
         let got = self.output_layout().unpack(&self.expr.output, bytes);
+        let own = self.own(got.len());
         // Where the reference is NaN, what was never written cannot be told from it.
-        let nan = got.iter().filter(|v| v.is_nan()).count();
-        if let Some(first) = got.iter().position(|v| v.is_nan()).filter(|_| !self.expected.iter().any(|e| e.1.is_nan())) {
+        let missing = |position: &usize| own[*position] && got[*position].is_nan();
+        let nan = (0..got.len()).filter(missing).count();
+        if let Some(first) = (0..got.len()).find(missing).filter(|_| !self.expected.iter().any(|e| e.1.is_nan())) {
             return Err(Wrong::NotWritten(nan, first));
+        }
+        if let Some(position) = (0..got.len()).find(|&position| !own[position] && !got[position].is_nan()) {
+            return Err(Wrong::Elsewhere(position));
         }
         let unplaced = self.expected.iter().filter(|own| own.0 >= got.len()).count();
         if unplaced > 0 {

@@ -23,7 +23,7 @@ use std::sync::Arc;
 use warpsight_ir::interpret::{larger, smaller};
 use warpsight_ir::{Affine, BinaryOp, Name, Scalar, UnaryOp};
 
-/// An operator: tensor expressions executed in order, joined by temporaries.
+/// An operator: tensor expressions executed in order, joined by temporaries. Several of them may write parts of one tensor ([`crate::parts`]).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Operator {
     /// For people: `conv2d`, `softmax`.
@@ -69,7 +69,8 @@ pub struct TensorExpr {
     pub body: ScalarExpr,
     /// The value stored; refers to the axes of results and [`ScalarExpr::Acc`].
     pub epilogue: ScalarExpr,
-    /// Where each result is stored: one form per output dimension. Every output element is written exactly once.
+    /// Where each result is stored: one form per output dimension. Every output element is written exactly once, by this expression or by another
+    /// one of the operator whose output has the same name.
     pub store: Vec<Index>,
     /// Whether results outside of the output occur: these are not stored. It must not happen otherwise.
     pub clipped: bool,

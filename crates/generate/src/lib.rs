@@ -22,6 +22,7 @@ pub mod layout;
 pub mod names;
 pub mod nest;
 pub mod operators;
+pub mod parts;
 pub mod passes;
 pub mod program;
 pub mod prune;

@@ -25,13 +25,14 @@ pub use lookup::{
     BAGS, Coordinates, Interpolation, Lookup, Nearest, Taps, embedding_bag, gather, gather_elements, lower_triangle, resize, scatter_add,
 };
 pub use matmul::{MatMul, matmul};
-pub use movement::{concat, copy, elementwise, pad, slice, transpose};
+pub use movement::{concat, copy, elementwise, pad, slice, transpose, update};
 pub use normalise::{GRADIENTS, STATISTICS, layernorm, layernorm_gradient, softmax};
 pub use pool::{Constant, Pool, PoolKind, ReduceKind, WithConstants, global_average_pool, pool, reduce};
 pub use shapes::{MOST_SHAPES, Shapes, is_open, parse_shapes};
 pub use split::LONGEST;
 
 use crate::expr::{Axis, AxisId, Combine, Index, Operator, Role, ScalarExpr, Tensor, TensorExpr};
+use crate::parts::{self, PartsError};
 use std::collections::HashSet;
 use warpsight_ir::near::did_you_mean;
 use warpsight_ir::range::Interval;
@@ -168,6 +169,14 @@ pub enum OperatorError {
         /// The operator.
         operator: String,
     },
+    /// Expressions that may not write one tensor together.
+    #[error("`{operator}`: {why}")]
+    Parts {
+        /// The operator.
+        operator: String,
+        /// Why.
+        why: PartsError,
+    },
     /// Something that cannot be expressed yet.
     #[error("`{operator}`: {what} is not supported")]
     Unsupported {
@@ -189,7 +198,7 @@ pub fn external_inputs(operator: &Operator) -> Vec<&Tensor> {
     inputs
 }
 
-/// Tensors that join an operator's steps: every step's output but the last one's.
+/// Tensors that join an operator's steps: every step's output but the last one's. One that several steps write is there for each.
 pub fn temporaries(operator: &Operator) -> Vec<&Tensor> {
     let steps = operator.steps.len().saturating_sub(1);
     operator.steps[..steps].iter().map(|s| &s.output).collect()
@@ -316,7 +325,9 @@ pub(crate) fn operator(kind: &str, steps: Vec<TensorExpr>) -> Result<Operator, O
     if steps.iter().any(|step| !stays_near(step)) {
         return Err(OperatorError::TooFar { operator: kind.into() });
     }
-    Ok(Operator { kind: kind.into(), steps: split::split(steps) })
+    let operator = Operator { kind: kind.into(), steps: split::split(steps) };
+    parts::check(&operator).map_err(|why| OperatorError::Parts { operator: kind.into(), why })?;
+    Ok(operator)
 }
 
 /// Whether no position that an expression reads or writes exceeds 32 bits.

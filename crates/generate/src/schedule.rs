@@ -2,6 +2,7 @@
 
 use crate::expr::{Axis, AxisId, Combine, Index, Tensor, TensorExpr};
 use crate::layout::{Place, is_free, packed_dim};
+use crate::parts::Part;
 use crate::passes::{Pass, Passes};
 use smallvec::{SmallVec, smallvec};
 use std::collections::BTreeMap;
@@ -184,7 +185,8 @@ impl Knobs {
         let tensors = expr.inputs.iter().chain([&expr.output]).enumerate();
         // What is found through numbers lies row by row, as integers do.
         let gathered = expr.gathered();
-        let movable = |(t, tensor): &(usize, &Tensor)| !gathered.contains(t) && tensor.element != Scalar::I32;
+        let shared = Part::proper(expr).map(|_| expr.inputs.len());
+        let movable = |(t, tensor): &(usize, &Tensor)| !gathered.contains(t) && shared != Some(*t) && tensor.element != Scalar::I32;
         let mut placeable: Vec<(usize, Vec<Place>)> =
             tensors.filter(movable).map(|(t, tensor)| (t, places(tensor, passes))).filter(|own| own.1.len() > 1).collect();
         // Of many tensors all ways together are too many to look at: the last inputs lie row by row.

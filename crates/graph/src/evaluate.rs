@@ -125,6 +125,21 @@ fn result(graph: &Graph, node: &Node, op: &Op, x: &[&[f64]]) -> Vec<f64> {
             }
             sums
         }
+        Op::Update { axis, start } => updated([x[0], x[1]], output, shape(1), *axis, *start),
+        Op::CachedMatMul { start, transpose_right } => {
+            let (kept, made) = (shape(1), output);
+            let rows = updated([x[1], x[2]], kept, shape(2), 1, *start);
+            let [groups, depth] = [1, 3].map(|d| shape(0)[d] as usize);
+            let columns = kept[2] as usize / groups;
+            // A row's element that belongs to a group.
+            let element = |b: usize, row: usize, g: usize, c: usize| rows[((b * kept[1] as usize + row) * groups + g) * columns + c];
+            let value = |p: Vec<usize>| {
+                let left = &x[0][((p[0] * groups + p[1]) * made[2] as usize + p[2]) * depth..][..depth];
+                let right = |k: usize| if *transpose_right { element(p[0], p[3], p[1], k) } else { element(p[0], k, p[1], p[3]) };
+                left.iter().enumerate().map(|(k, own)| own * right(k)).sum()
+            };
+            points(output).map(value).collect()
+        }
         Op::LowerPairs { axis, diagonal } => {
             let (whole, extent) = (shape(0), shape(0)[*axis]);
             let pairs: Vec<(i64, i64)> =
@@ -275,6 +290,16 @@ fn slope(f: Function, at: f64) -> f64 {
             sigmoid * (1.0 + at * (1.0 - sigmoid))
         }
     }
+}
+
+/// Data in which a part takes its places along a dimension.
+fn updated(x: [&[f64]; 2], whole: &[i64], part: &[i64], axis: usize, start: i64) -> Vec<f64> {
+    let mut all = x[0].to_vec();
+    for (n, mut p) in points(part).enumerate() {
+        p[axis] += start as usize;
+        all[p.iter().enumerate().map(|(d, i)| i * from_plain(whole, d)).sum::<usize>()] = x[1][n];
+    }
+    all
 }
 
 /// A position that may count from the end; `None` beyond both.

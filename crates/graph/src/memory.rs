@@ -111,7 +111,7 @@ pub fn live_ranges(plan: &Plan) -> HashMap<TensorId, (usize, usize)> {
     for (position, op) in plan.operators.iter().enumerate() {
         for &written in op.temporaries.iter().chain([&op.output]) {
             let last = if matches!(plan.tensor(written).role, PlanRole::Output) { end } else { position };
-            ranges.insert(written, (position, last));
+            ranges.entry(written).or_insert((position, last)).1 = last;
         }
         for read in &op.inputs {
             if let Some((_, last)) = ranges.get_mut(read) {

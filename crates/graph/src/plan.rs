@@ -6,15 +6,15 @@ mod sequence;
 
 use crate::error::GraphError;
 use crate::graph::op::Op;
-use crate::graph::{Graph, TensorId};
+use crate::graph::{Graph, Node, TensorId};
 use crate::plan::fuse::groups;
 use crate::plan::lower::{ELEMENT, Lowered, Source, lower};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
-use warpsight_generate::ExprKey;
 use warpsight_generate::expr::{Evaluator, Operator, Role, Tensor, TensorExpr};
 use warpsight_generate::layout::{for_each_index, stored};
 use warpsight_generate::operators::{copy, external_inputs, temporaries};
+use warpsight_generate::{ExprKey, parts};
 use warpsight_ir::{Name, Scalar};
 
 /// A network as operators.
@@ -23,7 +23,7 @@ use warpsight_ir::{Name, Scalar};
 /// cost nothing and are no operators.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// In an order in which they can run.
+    /// In an order in which they can run. A tensor may be written by several: whole by the first, then in parts by some that work in place.
     pub operators: Vec<PlannedOp>,
     /// All tensors; every one is used or is an input.
     pub tensors: Vec<PlanTensor>,
@@ -109,10 +109,12 @@ impl Plan {
         for group in groups(graph) {
             let lowered = lower(graph, &group)?;
             let nodes = std::iter::once(&group.anchor).chain(&group.followers).map(|&n| graph.nodes[n].name.clone()).collect();
-            let exit = graph.nodes[group.exit()].output();
-            let output = builder.tensor(exit);
-            // What a node writes beside its result.
             let anchor = &graph.nodes[group.anchor];
+            let (lowered, output) = match builder.in_place(anchor, &lowered) {
+                Some((operator, data)) => (Lowered { operator, ..lowered }, data),
+                None => (lowered, builder.tensor(graph.nodes[group.exit()].output())),
+            };
+            // What a node writes beside its result.
             let further: Vec<TensorId> = anchor.outputs[1..].iter().map(|&id| builder.tensor(id)).collect();
             builder.add(anchor.name.clone(), nodes, lowered, &further, output);
         }
@@ -140,10 +142,12 @@ impl Plan {
             id
         });
         let inputs: Vec<TensorId> = inputs.collect();
-        let last = operator.steps.len().saturating_sub(1);
+        let last = operator.steps.last().map(|step| &step.output.name);
+        let mut made: HashMap<&Name, TensorId> = HashMap::new();
         let mut written: Vec<TensorId> = vec![];
-        for (n, step) in operator.steps.iter().enumerate() {
-            written.push(add(&step.output, if n == last { PlanRole::Output } else { PlanRole::Intermediate }));
+        for step in &operator.steps {
+            let role = if Some(&step.output.name) == last { PlanRole::Output } else { PlanRole::Intermediate };
+            written.push(*made.entry(&step.output.name).or_insert_with(|| add(&step.output, role)));
         }
         if let Some(output) = written.pop() {
             let name = operator.kind.to_string();
@@ -208,7 +212,7 @@ impl Plan {
             _ => None,
         };
         let read: Vec<&[f64]> = step.inputs.iter().map(constant).collect::<Option<_>>().filter(|_| step.is_known())?;
-        evaluate_step(step, &read).ok()
+        evaluate_step(step, &read, &[]).ok()
     }
 
     /// Whether a temporary of the operator at a position is an output, or read elsewhere.
@@ -267,7 +271,8 @@ impl Plan {
                     let (operator, shape) = (op.name.clone(), step.output.shape.clone());
                     GraphError::Unplaced { operator, tensor: step.output.name.to_string(), shape, point }
                 };
-                values[place.0] = evaluate_step(step, &read).map_err(unplaced)?.into();
+                let made = evaluate_step(step, &read, &values[place.0]).map_err(unplaced)?;
+                values[place.0] = made.into();
                 places.insert(step.output.name.clone(), place);
             }
         }
@@ -275,9 +280,10 @@ impl Plan {
     }
 }
 
-/// All elements of an expression's output, or the point that is stored outside of it.
-fn evaluate_step(step: &TensorExpr, inputs: &[&[f64]]) -> Result<Vec<f64>, Vec<i64>> {
-    let mut output = vec![f64::NAN; step.output.len()];
+/// All elements of an expression's output, or the point that is stored outside of it. Where it writes a part the others are what they were, if there
+/// were any.
+fn evaluate_step(step: &TensorExpr, inputs: &[&[f64]], held: &[f64]) -> Result<Vec<f64>, Vec<i64>> {
+    let mut output = if held.len() == step.output.len() { held.to_vec() } else { vec![f64::NAN; step.output.len()] };
     let mut unplaced = None;
     let evaluator = Evaluator::new(step, inputs);
     let rows: Vec<i64> = step.axes.iter().map(|a| a.extent).collect();
@@ -351,6 +357,25 @@ impl<'a> Builder<'a> {
         placed
     }
 
+    /// An update as an operator in place of its data, and the tensor of these: where nobody else reads them, and they are no constant. Of what a
+    /// caller provides and nobody reads otherwise the caller's memory is written, as caches are.
+    fn in_place(&mut self, node: &Node, lowered: &Lowered) -> Option<(Operator, TensorId)> {
+        let data = self.roots[node.inputs[0].0];
+        let made = self.roots[node.output().0];
+        let shown = |root: TensorId| self.graph.outputs.iter().any(|output| self.roots[output.0] == root);
+        let tensor = self.graph.tensor(data);
+        let known = tensor.constant.is_some() || tensor.fill.is_some();
+        let others = self.graph.nodes.iter().filter(|node| node.op() != Some(&Op::Alias)).flat_map(|node| &node.inputs);
+        let alone = others.filter(|input| self.roots[input.0] == data).count() == 1;
+        if !matches!(node.op(), Some(Op::Update { .. })) || known || !alone || shown(data) || shown(made) {
+            return None;
+        }
+        let operator = parts::onto(&lowered.operator, &"input".into()).ok().filter(|operator| !operator.steps.is_empty())?;
+        let place = self.tensor(data);
+        self.placed[made.0] = Some(place);
+        Some((operator, place))
+    }
+
     fn add(&mut self, name: String, nodes: Vec<String>, lowered: Lowered, further: &[TensorId], output: TensorId) {
         let Lowered { operator, sources, further: names } = lowered;
         let mut inputs = Vec::new();
@@ -365,9 +390,13 @@ impl<'a> Builder<'a> {
             });
         }
         debug_assert_eq!(inputs.len(), external_inputs(&operator).len());
-        let temporary = |temporary: &Tensor| match names.iter().position(|own| **own == *temporary.name).and_then(|at| further.get(at)) {
-            Some(&own) => own,
-            None => self.push(format!("{name}.{}", temporary.name), temporary.shape.clone(), PlanRole::Intermediate),
+        // A tensor that several expressions write is there for each of them.
+        let mut written: HashMap<Name, TensorId> =
+            operator.steps.last().map(|step| (step.output.name.clone(), output)).into_iter().collect();
+        let temporary = |own: &Tensor| {
+            let asked = || names.iter().position(|name| **name == *own.name).and_then(|at| further.get(at)).copied();
+            let made = || self.push(format!("{name}.{}", own.name), own.shape.clone(), PlanRole::Intermediate);
+            *written.entry(own.name.clone()).or_insert_with(|| asked().unwrap_or_else(made))
         };
         let temporaries = temporaries(&operator).into_iter().map(temporary).collect();
         self.plan.operators.push(PlannedOp { name, nodes, operator, inputs, temporaries, output });

@@ -203,6 +203,8 @@ impl<'a> Builder<'a> {
             Op::ScatterAdd { .. } => "scatter_add",
             Op::Triangle { .. } | Op::LowerPairs { .. } => "triangle",
             Op::EmbeddingBag => "embedding_bag",
+            Op::Update { .. } => "update",
+            Op::CachedMatMul { .. } => "bmm",
             Op::EmbeddingBagGradient => "embedding_bag_backward",
             Op::LayerNormalizationGradient { .. } => "layernorm_backward",
             Op::Attention(_) => "attention",

@@ -6,7 +6,7 @@ use warpsight_generate::expr::{AxisId, Index, Operator, Role, ScalarExpr, Tensor
 use warpsight_generate::operators::{
     Conv, Coordinates, Deconv, Interpolation, Lookup, MatMul, Nearest, OperatorError, Pool, PoolKind, ReduceKind, Taps, Window, concat,
     conv, copy, deconv, elementwise, embedding_bag, gather, gather_elements, global_average_pool, layernorm, layernorm_gradient,
-    lower_triangle, matmul, pad, parse_operator, pool, reduce, resize, scatter_add, slice, softmax, tensor, transpose,
+    lower_triangle, matmul, pad, parse_operator, pool, reduce, resize, scatter_add, slice, softmax, tensor, transpose, update,
 };
 use warpsight_ir::{BinaryOp, Scalar, UnaryOp};
 
@@ -93,14 +93,6 @@ pub const KINDS: &[Kind] = &[
         },
     },
     Kind {
-        name: "layernorm_gradient",
-
-        draw: |rng, e| {
-            let shape = ranked(rng, 1..4);
-            layernorm_gradient(&shape, rng.usize(..shape.len()), rng.bool(), e)
-        },
-    },
-    Kind {
         name: "gather_elements",
 
         draw: |rng, e| {
@@ -144,6 +136,26 @@ pub const KINDS: &[Kind] = &[
     Kind { name: "resize", draw: resizing },
     Kind { name: "where", draw: choosing },
     Kind { name: "integers", draw: integers },
+    Kind {
+        name: "layernorm_gradient",
+
+        draw: |rng, e| {
+            let shape = ranked(rng, 1..4);
+            layernorm_gradient(&shape, rng.usize(..shape.len()), rng.bool(), e)
+        },
+    },
+    Kind {
+        name: "update",
+
+        draw: |rng, e| {
+            let shape = ranked(rng, 1..4);
+            let axis = rng.usize(..shape.len());
+            let start = rng.i64(0..shape[axis]);
+            let mut part = shape.clone();
+            part[axis] = rng.i64(1..=shape[axis] - start);
+            update(&shape, &part, axis, start, e)
+        },
+    },
 ];
 
 /// A tensor that is looked into through another.

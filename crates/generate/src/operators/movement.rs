@@ -2,6 +2,7 @@
 
 use super::{Builder, OperatorError, add, axis_names, broadcast_index, named, near, operator, tensor};
 use crate::expr::{Combine, Index, Operator, Role, ScalarExpr, Tensor};
+use std::ops::Range;
 use warpsight_ir::Scalar;
 
 /// One function of the elements of `inputs`, which are broadcast to `shape`; `body` gets a load per input, and where the result is.
@@ -87,6 +88,35 @@ pub fn pad(shape: &[i64], before: &[i64], after: &[i64], element: Scalar) -> Res
         let index = at.iter().zip(before).map(moved).collect::<Result<_, _>>()?;
         Ok(builder.load(&input, index))
     })
+}
+
+/// `input` in which `part` takes the places along `axis` from `start` on: what stays and what is new are parts of the output, each with an expression
+/// of its own ([`crate::parts`]). In place of `input` the last one is all that is left.
+pub fn update(shape: &[i64], part: &[i64], axis: usize, start: i64, element: Scalar) -> Result<Operator, OperatorError> {
+    let kind = "update";
+    let alike = part.len() == shape.len() && (0..shape.len()).all(|d| d == axis || part[d] == shape[d]);
+    let end = part.get(axis).and_then(|extent| start.checked_add(*extent));
+    let Some(end) = end.filter(|end| alike && start >= 0 && *end <= shape[axis] && part.iter().all(|&e| e > 0)) else {
+        let what = format!("{part:?} from {start} on along axis {axis} of {shape:?}");
+        return Err(OperatorError::Mismatch { operator: kind.into(), what });
+    };
+    let output = tensor("output", shape, element, Role::Output);
+    // So many positions from one on, of a tensor in which they begin elsewhere.
+    let piece = |name: &str, from: &Tensor, first: i64, positions: Range<i64>| {
+        let extents: Vec<i64> = (0..shape.len()).map(|d| if d == axis { positions.end - positions.start } else { shape[d] }).collect();
+        let names = axis_names(shape.len());
+        let (mut builder, at, _) = Builder::new(name, &named(&names, &extents), &[]);
+        let moved = |by: i64| -> Result<Vec<Index>, OperatorError> {
+            (0..at.len()).map(|d| near(kind, at[d].clone().offset(if d == axis { by } else { 0 }))).collect()
+        };
+        let body = builder.load(from, moved(first)?);
+        Ok(builder.finish(Combine::Sum, body, ScalarExpr::Acc, output.clone(), moved(positions.start)?))
+    };
+    let input = tensor("input", shape, element, Role::Activation);
+    let stays = [("update_before", 0..start), ("update_after", end..shape[axis])].into_iter().filter(|own| !own.1.is_empty());
+    let mut steps = stays.map(|(name, own)| piece(name, &input, own.start, own)).collect::<Result<Vec<_>, OperatorError>>()?;
+    steps.push(piece(kind, &tensor("part", part, element, Role::Activation), 0, start..end)?);
+    operator(kind, steps)
 }
 
 /// Tensors one after another along `axis`: a sum of loads, each 0 outside its part.

@@ -52,7 +52,9 @@ impl Graph {
         let elements = |at: usize| self.tensor(node.inputs[at]).elements() as f64;
         let out = self.tensor(node.output()).elements() as f64;
         let (class, flops) = match op {
-            Op::MatMul { .. } | Op::Conv { .. } | Op::ConvTranspose { .. } => (Class::Tensor, 2.0 * out * self.depth(node).unwrap_or(0.0)),
+            Op::MatMul { .. } | Op::CachedMatMul { .. } | Op::Conv { .. } | Op::ConvTranspose { .. } => {
+                (Class::Tensor, 2.0 * out * self.depth(node).unwrap_or(0.0))
+            }
             Op::Unary(_) | Op::Binary(_) | Op::Select | Op::Gradient(_) => (Class::Simt, out),
             Op::Gather { .. } | Op::GatherElements { .. } => {
                 // The elements that it finds, and the positions.
@@ -97,7 +99,7 @@ impl Graph {
             // One for each tap.
             Op::Pool { windows, .. } => (Class::Reduce, out * windows.iter().map(|window| window.kernel as f64).product::<f64>()),
             Op::Concat { .. } | Op::Pad { .. } | Op::Alias | Op::Transpose { .. } | Op::Slice { .. } => (Class::Simt, 0.0),
-            Op::Triangle { .. } => (Class::Simt, 0.0),
+            Op::Triangle { .. } | Op::Update { .. } => (Class::Simt, 0.0),
         };
         Work { class, flops, read: None }
     }
@@ -125,6 +127,7 @@ impl Graph {
             Op::MatMul { transpose_left, .. } => {
                 shape(self.factors(node).0).iter().rev().nth(usize::from(*transpose_left)).map(|&k| k as f64)
             }
+            Op::CachedMatMul { .. } => shape(0).last().map(|&k| k as f64),
             // The weight has what one filter sums.
             Op::Conv { .. } => Some(shape(1)[1..].iter().map(|&extent| extent as f64).product()),
             // Each input element is spread over a window of each filter.

@@ -107,6 +107,23 @@ pub enum Op {
         /// The first dimension.
         axis: usize,
     },
+    /// Inputs: data and a part: data in which the part takes its places along a dimension. In a plan it is written in place of the data where nobody
+    /// else reads these.
+    Update {
+        /// Which dimension.
+        axis: usize,
+        /// The first place.
+        start: i64,
+    },
+    /// Products with rows that are kept. Inputs: left matrices `b g m …`, rows `b n g·d` that are kept, and further ones that take their places among
+    /// them ([`Op::Update`]); the `g` parts of a row, of `d` columns, belong to the `g` matrices on the left. Output: `b g m d`, or `b g m n` of
+    /// rows that are turned.
+    CachedMatMul {
+        /// Where the further rows begin.
+        start: i64,
+        /// Whether columns are multiplied with columns.
+        transpose_right: bool,
+    },
     /// Inputs: data, and positions of the output's shape: each element at its own place, but for the dimension that the positions are of.
     GatherElements {
         /// Which dimension.

@@ -69,6 +69,22 @@ impl Op {
                 }
                 broadcasts(x, y)
             }
+            Self::Update { axis, start } => {
+                same("its output", y, x)?;
+                updated(x, inputs[1], *axis, *start)
+            }
+            Self::CachedMatMul { start, transpose_right } => {
+                let ([batch, groups, rows, depth], [of_kept, kept, columns]) = (x, inputs[1]) else {
+                    return Err(format!("products of {x:?} and rows {:?} that are kept", inputs[1]));
+                };
+                updated(inputs[1], inputs[2], 1, *start)?;
+                let own = columns / groups;
+                let (summed, made) = if *transpose_right { (own, *kept) } else { (*kept, own) };
+                if batch != of_kept || own * groups != *columns || *depth != summed {
+                    return Err(format!("products of {x:?} and rows {:?} that are kept", inputs[1]));
+                }
+                same("its output", y, &[*batch, *groups, *rows, made])
+            }
             Self::LowerPairs { axis, diagonal } => {
                 let pair = axis.checked_add(2).and_then(|end| x.get(*axis..end)).filter(|pair| pair[0] == pair[1]);
                 let extent = pair.ok_or_else(|| format!("dimensions {axis} and the next of {x:?} are no square"))?[0];
@@ -223,8 +239,8 @@ impl Op {
         match self {
             Self::Conv { .. } | Self::ConvTranspose { .. } | Self::MatMul { .. } | Self::LayerNormalization { .. } => (2, 3),
             Self::BatchNormalization { .. } => (5, 5),
-            Self::Binary(_) | Self::Gradient(_) | Self::GatherElements { .. } => (2, 2),
-            Self::Select | Self::EmbeddingBag => (3, 3),
+            Self::Binary(_) | Self::Gradient(_) | Self::GatherElements { .. } | Self::Update { .. } => (2, 2),
+            Self::Select | Self::EmbeddingBag | Self::CachedMatMul { .. } => (3, 3),
             Self::Gather { .. } => (2, usize::MAX),
             Self::ScatterAdd { .. } => (3, usize::MAX),
             Self::LayerNormalizationGradient { .. } => (5, 6),
@@ -260,6 +276,14 @@ fn looked_into(axis: usize, count: usize, shape: &[i64]) -> Result<usize, String
     let behind = behind.ok_or_else(|| format!("positions along {count} dimensions from {axis} on of {shape:?}"))?;
     (axis..behind).try_for_each(|d| found_in(d, shape))?;
     Ok(behind)
+}
+
+/// A part that has its places along a dimension.
+fn updated(whole: &[i64], part: &[i64], axis: usize, start: i64) -> Checked {
+    within(axis, whole)?;
+    let alike = part.len() == whole.len() && (0..whole.len()).all(|d| d == axis || part[d] == whole[d]);
+    let fits = alike && start >= 0 && start.checked_add(part[axis]).is_some_and(|end| end <= whole[axis]);
+    if fits { Ok(()) } else { Err(format!("{part:?} has no places in {whole:?} from {start} on along dimension {axis}")) }
 }
 
 fn one_dimension(shapes: &[&[i64]]) -> Checked {

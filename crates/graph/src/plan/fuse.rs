@@ -55,6 +55,10 @@ pub(crate) fn groups(graph: &Graph) -> Vec<Group> {
 
 /// The largest set of nodes that may follow an anchor in its group.
 fn followers(graph: &Graph, readers: &[Vec<usize>], owner: &[Option<usize>], anchor: usize) -> Vec<usize> {
+    // Parts of a tensor are values of several expressions.
+    if matches!(graph.nodes[anchor].op(), Some(Op::Update { .. })) {
+        return vec![];
+    }
     let output = graph.nodes[anchor].output();
     let shape = &graph.tensor(output).shape;
     // Terms of the expression of a value of the group; 0 for all other tensors.

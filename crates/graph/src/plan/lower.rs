@@ -187,7 +187,7 @@ fn lower_anchor(graph: &Graph, node: &Node, op: &Op) -> Result<Lowered, Operator
         }
         Op::Unary(_) | Op::Binary(_) | Op::Select | Op::Gradient(_) | Op::Triangle { .. } => elementwise(graph, node, op)?,
         // Nodes of these are sequences of others.
-        Op::Attention(_) | Op::AttentionGradient(_) | Op::EmbeddingBagGradient => {
+        Op::Attention(_) | Op::AttentionGradient(_) | Op::EmbeddingBagGradient | Op::CachedMatMul { .. } => {
             return Err(OperatorError::Unsupported { operator: "a sequence".into(), what: "a single expression".into() });
         }
         Op::Gather { axis } => {
@@ -206,6 +206,7 @@ fn lower_anchor(graph: &Graph, node: &Node, op: &Op) -> Result<Lowered, Operator
             sources.push(("updates".into(), Source::Tensor(node.inputs[count + 1])));
             Lowered { operator, sources, further: &[] }
         }
+        Op::Update { axis, start } => with(operators::update(shape(0), shape(1), *axis, *start, ELEMENT)?, &["input", "part"]),
         Op::LowerPairs { axis, diagonal } => {
             let pairs = operators::lower_triangle(shape(0), *axis, *diagonal, ELEMENT)?;
             let mut lowered = with(pairs.operator, &["input"]);

@@ -30,7 +30,7 @@ pub(crate) fn expanded(graph: &Graph) -> Cow<'_, Graph> {
 }
 
 fn is_sequence(op: &Op) -> bool {
-    matches!(op, Op::Attention(_) | Op::AttentionGradient(_) | Op::EmbeddingBagGradient)
+    matches!(op, Op::Attention(_) | Op::AttentionGradient(_) | Op::EmbeddingBagGradient | Op::CachedMatMul { .. })
 }
 
 /// The nodes that one node becomes.
@@ -46,6 +46,7 @@ impl Sequence<'_> {
             Op::Attention(own) => self.attention(own),
             Op::AttentionGradient(own) => self.attention_gradient(own),
             Op::EmbeddingBagGradient => self.bags_gradient(),
+            Op::CachedMatMul { start, transpose_right } => self.cached_product(*start, *transpose_right),
             // Others are no sequences.
             _ => {}
         }
@@ -174,6 +175,18 @@ impl Sequence<'_> {
         self.end("of_queries", PLAIN, &[rows_products, keys], &grouped(heads.depth), of_queries);
         self.by_keys("of_keys", &heads, (of_products, queries), heads.depth, of_keys);
         self.by_keys("of_values", &heads, (weights, from), heads.width, of_values);
+    }
+
+    /// Rows that are kept are updated, then taken apart for each matrix on the left.
+    fn cached_product(&mut self, start: i64, transpose_right: bool) {
+        let [left, kept, rows] = [0, 1, 2].map(|at| self.node.inputs[at]);
+        let (groups, shape) = (self.shape(left)[1], self.shape(kept));
+        let updated = self.add("kept", Op::Update { axis: 1, start }, &[kept, rows], shape.clone());
+        let parted = self.shaped(updated, &[shape[0], shape[1], groups, shape[2] / groups]);
+        let permutation = vec![0, 2, 1, 3];
+        let turned = [shape[0], groups, shape[1], shape[2] / groups].to_vec();
+        let turned = self.add("turned", Op::Transpose { permutation }, &[parted], turned);
+        self.write("products", Op::MatMul { transpose_left: false, transpose_right }, &[left, turned], self.node.output());
     }
 
     /// The gradient of each position's bag, added to the position's row.

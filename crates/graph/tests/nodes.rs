@@ -83,7 +83,7 @@ fn cut(op: &Op, inputs: &[&[i64]], outputs: &[&[i64]]) -> (Op, Vec<Vec<i64>>, Ve
             let (groups, kept) = (inputs[0][1], inputs[1]);
             let (few, columns, length) = (groups.min(2), (kept[2] / groups).min(3), kept[1].min(MOST));
             let (summed, made) = if *transpose_right { (columns, length) } else { (length, columns) };
-            let matrices = vec![kept[0], few, inputs[0][2].min(MOST)];
+            let matrices = [kept[0], few, inputs[0][2].min(MOST)];
             let rows = |rows: i64| vec![kept[0], rows, few * columns];
             let own = vec![[&matrices[..], &[summed]].concat(), rows(length), rows(scaled(inputs[2][1], kept[1], 1))];
             let op = Op::CachedMatMul { start: scaled(*start, kept[1], 0), transpose_right: *transpose_right };

@@ -1,6 +1,6 @@
-//! Attention, and triangles of matrices.
+//! Attention, caches, and triangles of matrices.
 
-use super::{Importer, Value};
+use super::{Importer, Value, axis};
 use crate::error::GraphError;
 use crate::graph::heads::Heads;
 use crate::graph::op::{Attention, Op};
@@ -91,6 +91,23 @@ impl Importer {
         let inputs = vec![mask, number("seen", 0.0), number("hidden", f64::NEG_INFINITY)];
         let shape = self.shape(mask).to_vec();
         self.emit_part(view, &format!("{output}.mask"), Op::Select, inputs, shape)
+    }
+
+    /// New rows of a cache.
+    pub(super) fn update(&mut self, view: NodeView<'_>) -> Result<Value, GraphError> {
+        let mode = view.string("mode")?.unwrap_or_else(|| "linear".into());
+        if mode != "linear" {
+            return Err(view.unsupported(format!("mode `{mode}` (linear is)")));
+        }
+        let start = match self.ints(view, 2)?.map(|own| own.values.as_slice()) {
+            None => 0,
+            Some([first, others @ ..]) if others.iter().all(|own| own == first) => *first,
+            Some(own) => return Err(view.unsupported(format!("places {own:?}, which are not the same for all"))),
+        };
+        let inputs = vec![self.data(view, 0)?, self.data(view, 1)?];
+        let shape = self.shape(inputs[0]).to_vec();
+        let at = axis(view, view.int("axis", -2)?, shape.len())?;
+        self.fitting(view, Op::Update { axis: at, start }, inputs, shape)
     }
 
     pub(super) fn triangle(&mut self, view: NodeView<'_>) -> Result<Value, GraphError> {

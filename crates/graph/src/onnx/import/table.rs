@@ -126,6 +126,7 @@ const ROWS: &[Row] = &[
     moves("Squeeze", KNOWN, Importer::squeeze),
     computes("Sub", "", |i, v| i.arithmetic(v, Arithmetic::Sub)),
     computes("Tanh", "", |i, v| i.function(v, Function::Tanh)),
+    moves("TensorScatter", "linear, places known before a run and the same for all", Importer::update),
     moves("Transpose", "", Importer::transpose),
     moves("Trilu", "the diagonal known before a run", Importer::triangle),
     moves("Unsqueeze", KNOWN, Importer::unsqueeze),

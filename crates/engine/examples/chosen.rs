@@ -50,6 +50,7 @@ fn main() -> Result<(), Box<dyn Error>> {
                 break;
             }
         }
+        own.truncate(configs + configs / 4);
         let drawn = now()?;
         let mut ranking = KernelModel.ranking(&family, &on, exact)?;
         let mut pruned = prune(&family, own.into_iter(), &allowance);

@@ -7,13 +7,13 @@ use cases::{Most, OPERATORS, drawn};
 use warpsight_engine::search::times;
 use warpsight_engine::tune::{self, Judge};
 use warpsight_generate::operators::parse_operator;
-use warpsight_generate::prune::Allowance;
+use warpsight_generate::prune::{Allowance, prune};
 use warpsight_generate::{Passes, ScheduleFamily};
 use warpsight_ir::profile::{Fact, Text};
-use warpsight_ir::{Config, Profile, RankFamily, Seconds};
+use warpsight_ir::{Config, CostModel, Family, Profile, RankFamily, Seconds};
 use warpsight_predict::KernelModel;
 use warpsight_predict::baselines::Roofline;
-use warpsight_predict::paper000::Paper000;
+use warpsight_predict::paper000::{Level, Paper000, UpTo};
 use warpsight_run::sim::Sim;
 
 /// What a probe found of the simulated Adreno 740.
@@ -85,4 +85,48 @@ fn shapes_are_those_of_the_seed() {
     assert!(products[..4].iter().all(|text| sizes(text).iter().all(|n| n.is_power_of_two())), "{products:?}");
     let prime = |n: u64| n >= 2 && (2..n).take_while(|d| d * d <= n).all(|d| !n.is_multiple_of(d));
     assert!(products[4..].iter().all(|text| sizes(text).iter().all(|&n| prime(n))), "{products:?}");
+}
+
+/// The levels of figure 10: the last is the model; threads do not see that lanes diverge, warps not how many of them wait together.
+#[test]
+fn a_model_is_taken_apart_by_levels() {
+    let on = probed();
+    let family = ScheduleFamily::new(parse_operator("matmul m=64 n=64 k=48").expect("an operator").steps.remove(0));
+    let image = |config: &Config| family.places(config).is_some_and(|places| places.iter().all(|place| place.is_image()));
+    let allowance = Allowance::of(&on);
+    let runs = prune(&family, family.configs().filter(image), &allowance);
+    let configs: Vec<Config> = runs.map(|own| own.0).step_by(7).take(20).collect();
+    let mut apart = 0;
+    for config in &configs {
+        let kernel = family.kernel(config);
+        let at = |level| UpTo(level).estimate(&kernel, &on).expect("has a fit").time.0;
+        let (thread, warp, whole) = (at(Level::Thread), at(Level::Warp), at(Level::Integrated));
+        assert_eq!(whole, Paper000.estimate(&kernel, &on).expect("has a fit").time.0);
+        assert!(whole <= warp && warp > 0.0 && thread > 0.0);
+        apart += usize::from(warp != thread && whole != warp);
+    }
+    assert!(apart > 10 && configs.len() == 20, "{apart} of {}", configs.len());
+}
+
+/// What is searched is large enough: more than 2,000 configurations of convolutions, 300 of everything, 100,000 where patterns are asked for.
+#[test]
+fn spaces_are_large_enough() {
+    use warpsight_generate::{Pass, Passes};
+    let kernel = |text: &str| {
+        let ways = warpsight_generate::candidates(&parse_operator(text).expect(text));
+        ways.into_iter().find(|way| way.operator.steps.len() == 1).expect("one kernel").operator.steps.remove(0)
+    };
+    let most = Most { macs: 2e9, bytes: 256e6 };
+    for operator in OPERATORS {
+        let text = drawn(operator, 20_261_126, (1, 0), most).remove(0);
+        let family = ScheduleFamily::new(kernel(&text));
+        let least = if operator.contains("Conv") { 2000 } else { 300 };
+        assert!(family.count() >= least, "{text}: {}", family.count());
+        if ["Conv2Ds1", "Conv2Ds2", "DeConv2Ds1", "DeConv2Ds2", "Conv3D"].contains(&operator) {
+            let full = ScheduleFamily::by(kernel(&text), Passes::default().set(Pass::Patterns, true)).count();
+            assert!(full >= 100_000, "{text}: {full}");
+        }
+    }
+    let small = ScheduleFamily::new(kernel("gather rows=10 c=9 n=6"));
+    assert_eq!(small.count(), small.configs().count());
 }

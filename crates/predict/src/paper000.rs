@@ -22,9 +22,34 @@ const FOLLOWED: usize = 128;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Paper000;
 
+/// How much of the model judges: the levels of figure 10.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Level {
+    /// Equation 1: what threads wait for fetches, one thread after the other.
+    Thread,
+    /// Equations 1 to 4: what warps wait, one warp after the other.
+    Warp,
+    /// All seven: warps that are resident together wait together.
+    Integrated,
+}
+
+/// The model up to a level, for its ablation.
+#[derive(Clone, Copy, Debug)]
+pub struct UpTo(pub Level);
+
 impl CostModel<Kernel> for Paper000 {
     fn id(&self) -> ModelId {
         ModelId { name: "paper000".to_owned(), version: 1, fit: String::new() }
+    }
+
+    fn estimate(&self, kernel: &Kernel, on: &Profile) -> Result<Estimate, NoEstimate> {
+        UpTo(Level::Integrated).estimate(kernel, on)
+    }
+}
+
+impl CostModel<Kernel> for UpTo {
+    fn id(&self) -> ModelId {
+        ModelId { name: format!("paper000 up to {:?}", self.0), version: 1, fit: String::new() }
     }
 
     fn estimate(&self, kernel: &Kernel, on: &Profile) -> Result<Estimate, NoEstimate> {
@@ -41,10 +66,15 @@ impl CostModel<Kernel> for Paper000 {
             .map(|own| Input::of(own, warp.min(group), line.0, fit))
             .collect();
         let lines = inputs.iter().map(|own| own.lanes * own.distance).sum();
-        let warp_level = inputs.iter().fold(Seconds::ZERO, |sum, own| sum + own.thread) * fit.divergence.powf(exponent(lines, fit.lines));
+        let thread_level = inputs.iter().fold(Seconds::ZERO, |sum, own| sum + own.thread);
+        let warp_level = thread_level * fit.divergence.powf(exponent(lines, fit.lines));
         let warps = kernel.launch.group_count() as f64 * warps_per_group;
         let together = f64::from(cores) * f64::from(resident.groups.max(1)) * warps_per_group;
-        let time = warp_level * (warps / together).ceil();
+        let time = match self.0 {
+            Level::Thread => thread_level * (kernel.launch.group_count() as f64 * f64::from(group)),
+            Level::Warp => warp_level * warps,
+            Level::Integrated => warp_level * (warps / together).ceil(),
+        };
         Ok(Estimate {
             time,
             interval: (time, time),
@@ -56,6 +86,12 @@ impl CostModel<Kernel> for Paper000 {
 }
 
 impl RankFamily for Paper000 {
+    fn ranking<'a>(&'a self, family: &'a dyn Family, on: &'a Profile, k: usize) -> Result<Box<dyn Ranking + Send + 'a>, NoEstimate> {
+        Ok(Box::new(EachAlone::new(self, family, on, k)))
+    }
+}
+
+impl RankFamily for UpTo {
     fn ranking<'a>(&'a self, family: &'a dyn Family, on: &'a Profile, k: usize) -> Result<Box<dyn Ranking + Send + 'a>, NoEstimate> {
         Ok(Box::new(EachAlone::new(self, family, on, k)))
     }

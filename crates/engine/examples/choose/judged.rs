@@ -1,23 +1,35 @@
 //! One kernel: what configurations of its space take, and what models pick of them.
 
+use crate::kinds::{is_plain, is_untiled, is_vanilla, words};
 use std::error::Error;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
 use warpsight_engine::search::times;
 use warpsight_engine::tune::{self, Judge};
+use warpsight_generate::ScheduleFamily;
 use warpsight_generate::family::VERSION;
 use warpsight_generate::prune::Allowance;
-use warpsight_generate::{Passes, ScheduleFamily};
 use warpsight_ir::{Config, CostModel, Family, Profile, RankFamily};
 use warpsight_predict::KernelModel;
 use warpsight_predict::baselines::{ReuseDistance, Roofline};
 use warpsight_predict::doubt::{Pick, Seen};
 use warpsight_predict::explore::score::tau;
-use warpsight_predict::paper000::Paper000;
+use warpsight_predict::paper000::{Level, Paper000, UpTo};
 use warpsight_run::sim::Sim;
 
 /// Who picks.
-pub const PICKERS: [&str; 7] = ["warpsight", "paper000", "reuse distance", "roofline", "tile only", "vanilla", "random"];
+pub const PICKERS: [&str; 10] = [
+    "warpsight",
+    "paper000",
+    "paper000, warps",
+    "paper000, threads",
+    "reuse distance",
+    "roofline",
+    "tile only",
+    "pattern only",
+    "vanilla",
+    "random",
+];
 /// Configurations without tiles of which the best group is looked for, at most.
 const VANILLA: usize = 48;
 /// What a configuration may take of the best and be timed to its end.
@@ -73,26 +85,26 @@ impl Bench<'_> {
     /// Times a kernel's space and lets everybody pick.
     pub fn judge(&self, family: &ScheduleFamily) -> Result<Judged, Box<dyn Error>> {
         let mut configs = family.some(self.most);
-        let plain: Vec<Config> = family.configs().filter(|config| is_vanilla(family, config)).collect();
         let first = configs.len();
-        configs.extend((0..plain.len().min(VANILLA)).map(|n| plain[n * plain.len() / plain.len().min(VANILLA)].clone()));
+        let plain: Vec<Config> = family.configs().filter(|config| is_vanilla(family, config)).collect();
+        let untiled: Vec<Config> = family.configs().filter(|config| is_untiled(family, config)).collect();
+        let some =
+            |own: &[Config]| (0..own.len().min(VANILLA)).map(|n| own[n * own.len() / own.len().min(VANILLA)].clone()).collect::<Vec<_>>();
+        let patterns = [some(&untiled), some(&plain)].concat();
+        let new = patterns.iter().filter(|config| !configs.contains(config)).cloned().collect::<Vec<_>>();
+        configs.extend(new);
         let mut ran = self.times(family, &configs)?;
         let (best_config, best) = ran.iter().min_by(|a, b| a.1.total_cmp(&b.1)).copied().ok_or("nothing runs")?;
         // What was given up takes so many times as long at least.
         ran.iter_mut().for_each(|own| own.1 = own.1.min(best * LONGEST));
         let time_of = |config: &Config| ran.iter().find(|own| own.0 == config).map(|own| own.1);
         let space: Vec<Config> = configs[..first].to_vec();
-        let models: [&(dyn RankFamily + Sync); 4] = [&KernelModel, &Paper000, &ReuseDistance, &Roofline];
+        let (warps, threads) = (UpTo(Level::Warp), UpTo(Level::Thread));
+        let models: [&(dyn RankFamily + Sync); 6] = [&KernelModel, &Paper000, &warps, &threads, &ReuseDistance, &Roofline];
         let mut picked: Vec<Picked> = vec![];
         for (n, model) in models.into_iter().enumerate() {
-            let judge = Judge {
-                profile: self.profile,
-                model,
-                allowance: Allowance::of(self.profile),
-                passes: Passes::default(),
-                top: FEW,
-                runs: 5,
-            };
+            let judge =
+                Judge { profile: self.profile, model, allowance: Allowance::of(self.profile), passes: family.passes(), top: FEW, runs: 5 };
             let mut own = self.picks(family, &judge, &space, &time_of);
             if n == 0 {
                 own.tau = self.ranked(family, &ran);
@@ -103,12 +115,13 @@ impl Bench<'_> {
             profile: self.profile,
             model: &KernelModel,
             allowance: Allowance::of(self.profile),
-            passes: Passes::default(),
+            passes: family.passes(),
             top: FEW,
             runs: 5,
         };
         let tiles: Vec<Config> = space.iter().filter(|config| is_plain(family, config)).cloned().collect();
         picked.push(self.picks(family, &judge, &tiles, &time_of));
+        picked.push(self.picks(family, &judge, &patterns, &time_of));
         let vanilla = ran.iter().filter(|own| is_vanilla(family, own.0)).min_by(|a, b| a.1.total_cmp(&b.1));
         picked.push(vanilla.map_or(Picked::default(), |own| Picked {
             first: Some(own.1),
@@ -136,7 +149,7 @@ impl Bench<'_> {
             profile: self.profile,
             model: &KernelModel,
             allowance: Allowance::of(self.profile),
-            passes: Passes::default(),
+            passes: family.passes(),
             top: 1,
             runs: 5,
         };
@@ -183,7 +196,8 @@ impl Bench<'_> {
     /// Simulated seconds of what runs, or those that an earlier run kept; infinite of what takes far longer than the best.
     fn times<'c>(&self, family: &ScheduleFamily, configs: &'c [Config]) -> Result<Vec<(&'c Config, f64)>, Box<dyn Error>> {
         let mut hash = DefaultHasher::new();
-        (self.device, VERSION, warpsight_generate::ExprKey::of(family.expr()).to_string(), configs).hash(&mut hash);
+        (self.device, VERSION, family.passes().to_string(), warpsight_generate::ExprKey::of(family.expr()).to_string(), configs)
+            .hash(&mut hash);
         let file = self.kept.join(format!("{:016x}.txt", hash.finish()));
         let kept = std::fs::read_to_string(&file).unwrap_or_default();
         let mut all: Vec<Option<f64>> = kept.lines().map(|line| line.parse().ok()).collect();
@@ -193,7 +207,7 @@ impl Bench<'_> {
                 profile: self.profile,
                 model: &KernelModel,
                 allowance: Allowance::default(),
-                passes: Passes::default(),
+                passes: family.passes(),
                 top: FIRST,
                 runs: 5,
             };
@@ -215,32 +229,4 @@ impl Bench<'_> {
         }
         Ok(configs.iter().zip(all).filter_map(|(config, time)| Some((config, time?))).collect())
     }
-}
-
-/// Without patterns: every tensor that may be an image is one, in the usual order; constants lie in rows otherwise.
-fn is_plain(family: &ScheduleFamily, config: &Config) -> bool {
-    let knobs = family.space().describe(config);
-    let is = |name: &str, value: &str| knobs.get(name).is_none_or(|own| own.to_string() == value);
-    let images = family.places(config).is_some_and(|places| places.iter().all(|place| place.is_image()));
-    images && is("stage", "none") && is("reduction_lanes", "1")
-}
-
-/// Without tiles, too: what is left is the group.
-fn is_vanilla(family: &ScheduleFamily, config: &Config) -> bool {
-    let knobs = family.space().describe(config);
-    let one = |(name, value): (&warpsight_ir::Name, &warpsight_ir::KnobValue)| {
-        let text = value.to_string();
-        match &**name {
-            name if name.starts_with("tile_") => text == "1",
-            "unroll" => text == "1" || text == "4",
-            "vector" => text == "4",
-            "window" => text == "rolled" || family.expr().coefficients.is_some(),
-            _ => true,
-        }
-    };
-    is_plain(family, config) && knobs.iter().all(one)
-}
-
-fn words(family: &ScheduleFamily, config: &Config) -> String {
-    family.space().describe(config).iter().map(|(knob, value)| format!("{knob}={value}")).collect::<Vec<_>>().join(" ")
 }

@@ -1,7 +1,7 @@
 //! How right choices are that measure nothing: picks of models beside everything timed. Makes bench/choose.md.
 //!
 //!     cargo run --release -p warpsight-engine --example choose -- [--device NAME]… [--op NAME]… [--cases GRID,NEAR] [--configs N]
-//!         [--macs N] [--seed N] [--profiles FOLDER] [--kept FOLDER] [--out FILE.md] [--fit FILE.toml]
+//!         [--macs N] [--seed N] [--profiles FOLDER] [--kept FOLDER] [--with patterns] [--out FILE.md] [--fit FILE.toml]
 //!
 //! `--fit` writes what picks are expected to lose (`predict::doubt`), and prints how well each device's are told by the others.
 //!
@@ -10,6 +10,7 @@
 
 mod cases;
 mod judged;
+mod kinds;
 mod page;
 
 use cases::{Most, OPERATORS, drawn};
@@ -18,7 +19,7 @@ use std::error::Error;
 use std::path::{Path, PathBuf};
 use warpsight_engine::tune::DOUBTFUL;
 use warpsight_generate::operators::parse_operator;
-use warpsight_generate::{Operator, ScheduleFamily, candidates};
+use warpsight_generate::{Operator, Pass, Passes, ScheduleFamily, candidates};
 use warpsight_ir::Profile;
 use warpsight_ir::profile::Text;
 use warpsight_predict::doubt::{Seen, Spreads, left_out};
@@ -42,6 +43,7 @@ struct Asked {
     seed: u64,
     profiles: PathBuf,
     kept: PathBuf,
+    passes: Passes,
     out: Option<PathBuf>,
     fit: Option<PathBuf>,
 }
@@ -57,6 +59,7 @@ impl Asked {
             seed: 20_261_126,
             profiles: "profiles".into(),
             kept: std::env::temp_dir().join("warpsight-choose"),
+            passes: Passes::default(),
             out: None,
             fit: None,
         };
@@ -76,6 +79,7 @@ impl Asked {
                 "--macs" => asked.most.macs = value.parse()?,
                 "--seed" => asked.seed = value.parse()?,
                 "--profiles" => asked.profiles = value.into(),
+                "--with" if value == Pass::Patterns.name() => asked.passes = asked.passes.set(Pass::Patterns, true),
                 "--kept" => asked.kept = value.into(),
                 "--fit" => asked.fit = Some(value.into()),
                 "--out" => asked.out = Some(value.into()),
@@ -105,7 +109,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         let bench = Bench { device, sim: &sim, profile: &profile, most: asked.configs, kept: &asked.kept };
         for &operator in &asked.operators {
             for text in drawn(operator, asked.seed, asked.cases, asked.most) {
-                let kernels = families(&parse_operator(&text)?).iter().map(|family| bench.judge(family)).collect::<Result<Vec<_>, _>>();
+                let kernels =
+                    families(&parse_operator(&text)?, asked.passes).iter().map(|family| bench.judge(family)).collect::<Result<Vec<_>, _>>();
                 let kernels = kernels.map_err(|error| format!("{device}, {text}: {error}"))?;
                 let case = Case { device: stem.to_owned(), operator, text, kernels };
                 eprintln!("{}", page::line(&case));
@@ -147,9 +152,9 @@ fn fit(all: &[Case], file: &Path) -> Result<(), Box<dyn Error>> {
 }
 
 /// The kernels of an operator: one where there is a way with one, else those of the operator as it is.
-fn families(operator: &Operator) -> Vec<ScheduleFamily> {
+fn families(operator: &Operator, passes: Passes) -> Vec<ScheduleFamily> {
     let ways = candidates(operator);
     let one = ways.iter().find(|way| way.operator.steps.len() == 1);
     let way = one.or(ways.first()).map_or(operator, |way| &way.operator);
-    way.kernels().cloned().map(ScheduleFamily::new).collect()
+    way.kernels().cloned().map(|step| ScheduleFamily::by(step, passes)).collect()
 }

@@ -121,7 +121,7 @@ def main() -> None:
         ratio = chosen["predicted_s"] / chosen["time_s"]
         print(
             f"{1e6 * chosen['predicted_s']:8.1f} us predicted {1e6 * chosen['time_s']:8.1f} us {chosen['time_source']} "
-            f"{ratio:5.2f} {chosen['limiter']:8} {operator}",
+            f"{ratio:5.2f} {chosen.get('limiter', 'sequence'):8} {operator}",
             flush=True,
         )
     error = math.exp(sum(abs(math.log(p / t)) for p, t in pairs) / len(pairs))

@@ -5,11 +5,12 @@ pub mod requests;
 
 use crate::texture::{Fetch, Images, runs};
 use crate::time::{Counts, Parts, nothing_known, parts, waits};
-use crate::volumes::behind::dram::Dram;
+use crate::volumes::behind::dram::{Curve, Dram};
 use crate::volumes::count::asked_at_once;
 use crate::volumes::cpu::{self, is_cpu};
 use crate::volumes::first_level::images;
 use crate::volumes::first_level::l1::Rule;
+use crate::volumes::fitted::caches::Caches;
 use crate::volumes::fitted::speed::Speed;
 use crate::volumes::kernel::image::ASSUMED;
 use requests::{Lines, Requests, TensorTraffic, requests};
@@ -27,6 +28,8 @@ pub struct Coarse<'p> {
     lines: Lines,
     cores: f64,
     l2_bytes: f64,
+    /// How the second level lets go of lines, where launches find what those before them left.
+    left: Option<Curve>,
     llc_bytes: f64,
     texture_bytes: f64,
     texture_instances: f64,
@@ -61,6 +64,7 @@ impl<'p> Coarse<'p> {
             },
             cores,
             l2_bytes: all(&m.l2),
+            left: Rule::of(on).is_err().then(|| Caches::fitted().second(on).curve),
             llc_bytes: all(&m.llc),
             texture_bytes: m.texture_l1.bytes.get().map_or(0.0, |bytes| bytes.0),
             texture_instances: m.texture_l1.instances.get().map_or(cores, |&n| f64::from(n)),
@@ -111,11 +115,11 @@ impl<'p> Coarse<'p> {
         let images = Fetch::of(kernel, self.on).map(|fetch| {
             let fetches = found.fetches * warps;
             let lines = texture / self.lines.texture / fetches.max(1.0);
-            let behind = moved(&found, groups, concurrent, self.l2_bytes, |own| own.image).0;
+            let behind = self.moved(&found, groups, concurrent, self.l2_bytes, |own| own.image).0;
             Images { fetch, fetches, lines, any: lines.min(1.0), bytes: [texture_asked, texture, behind], runs: runs(kernel) }
         });
-        let (behind_l2, store) = moved(&found, groups, concurrent, self.l2_bytes, |_| true);
-        let (load, _) = moved(&found, groups, concurrent, self.l2_bytes + self.llc_bytes, |_| true);
+        let (behind_l2, store) = self.moved(&found, groups, concurrent, self.l2_bytes, |_| true);
+        let (load, _) = self.moved(&found, groups, concurrent, self.l2_bytes + self.llc_bytes, |_| true);
         Ok(Counts {
             kernel,
             resident,
@@ -151,23 +155,24 @@ impl<'p> Coarse<'p> {
         let kept = (capacity / (once / groups).max(1.0)).min(1.0);
         requested.min(once.max(requested * (1.0 - kept)))
     }
-}
 
-/// Bytes from and to what is behind a cache of that size: every touched tensor once, and again for each sweep that the cache does not hold. Of
-/// some of the tensors, which share the cache with all.
-fn moved(found: &Requests, groups: f64, concurrent: f64, cache: f64, of: impl Fn(&TensorTraffic) -> bool) -> (f64, f64) {
-    let touched = || found.tensors.iter().filter(|own| own.touched);
-    let total: f64 = touched().map(|own| own.bytes).sum();
-    let missing = if total > 0.0 { ((total - cache) / total).max(0.0) } else { 0.0 };
-    let (mut load, mut store) = (0.0, 0.0);
-    for own in touched().filter(|own| of(own)) {
-        let sweeps = (groups / own.distinct_groups / concurrent.max(1.0)).max(1.0);
-        let once = own.bytes.min(own.group_bytes * own.distinct_groups);
-        if own.written {
-            store += once;
-        } else {
-            load += once * (1.0 + (sweeps - 1.0) * missing);
+    /// Bytes from and to what is behind a cache of that size: every touched tensor once, and again for each sweep that the cache does not hold. Of
+    /// some of the tensors, which share the cache with all.
+    fn moved(&self, found: &Requests, groups: f64, concurrent: f64, cache: f64, of: impl Fn(&TensorTraffic) -> bool) -> (f64, f64) {
+        let touched = || found.tensors.iter().filter(|own| own.touched);
+        let total: f64 = touched().map(|own| own.bytes).sum();
+        let missing = if total > 0.0 { ((total - cache) / total).max(0.0) } else { 0.0 };
+        let cold = self.left.map_or(1.0, |curve| curve.cold(total, self.l2_bytes));
+        let (mut load, mut store) = (0.0, 0.0);
+        for own in touched().filter(|own| of(own)) {
+            let sweeps = (groups / own.distinct_groups / concurrent.max(1.0)).max(1.0);
+            let once = own.bytes.min(own.group_bytes * own.distinct_groups);
+            if own.written {
+                store += once * cold;
+            } else {
+                load += once * (cold + (sweeps - 1.0) * missing);
+            }
         }
+        (load, store)
     }
-    (load, store)
 }

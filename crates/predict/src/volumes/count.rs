@@ -3,6 +3,7 @@
 use super::behind::dram::{Cause, Dram, Memory, Wave, dram};
 use super::behind::drawn::add as drawn_behind_l2;
 use super::behind::spilled::Spilled;
+use super::behind::steps;
 use super::first_level::amd::fused;
 use super::first_level::atomics::{self, Contended};
 use super::first_level::block::{block_uses, priced};
@@ -351,8 +352,12 @@ fn behind_l2(
         },
         100.0 * fitted.error
     ));
-    let mut dram = dram(subject, &memory, &wave, &fitted.curve);
-    if dram.by_cause.iter().any(|cause| cause.0 == Cause::PartialStore) {
+    let in_step = Rule::of(on).is_err();
+    let mut dram = if in_step { steps::dram } else { dram }(subject, &memory, &wave, &fitted.curve);
+    if in_step {
+        notes.push("dram: blocks of a wave are taken to run in step".to_owned());
+    }
+    if !in_step && dram.by_cause.iter().any(|cause| cause.0 == Cause::PartialStore) {
         notes.push(
             "dram: lines that stores fill in part are gone as often as the published curve of data/fits/waves.toml says, measured on A100"
                 .to_owned(),

@@ -86,6 +86,11 @@ impl Curve {
     pub fn survives(&self, footprint: f64, size: f64) -> f64 {
         1.0 / (1.0 + (footprint / (self.capacity * size)).powf(self.steepness))
     }
+
+    /// The part of a launch's bytes that an equal launch before it has not left in a cache of `size` bytes.
+    pub fn cold(&self, touched: f64, size: f64) -> f64 {
+        1.0 - self.survives(touched, size)
+    }
 }
 
 /// Volumes of the whole launch between the caches and device memory.
@@ -99,6 +104,8 @@ pub struct Runs {
     resident: u64,
     blocks: u64,
     load_wave: f64,
+    /// What blocks of the whole launch do, of what those in its middle do.
+    activity: f64,
     /// Gaps in launched blocks after which lines are met again, ascending, and the bytes that so many blocks touch.
     gaps: Vec<(f64, f64)>,
     /// Which of these is a wave.
@@ -220,7 +227,7 @@ impl Runs {
                 (None, None) => {}
             }
         }
-        Self { resident, blocks, load_wave, gaps, wave, fields }
+        Self { resident, blocks, load_wave, activity, gaps, wave, fields }
     }
 
     /// With these capacities and this curve; its spread is that of the runs.
@@ -267,6 +274,39 @@ impl Runs {
         let names = [Cause::Compulsory, Cause::WithinWave, Cause::BetweenWaves, Cause::PartialStore];
         dram.by_cause = names.into_iter().zip(causes).filter(|cause| cause.1 > 0.0).collect();
         dram
+    }
+
+    /// What blocks of the whole launch do, of what those in its middle do.
+    pub(super) fn activity(&self) -> f64 {
+        self.activity
+    }
+
+    /// Bytes of lines that the launch touches of a field; `None` where it does not touch it on this side.
+    pub(super) fn all(&self, field: usize, side: Side) -> Option<f64> {
+        self.side(field, side).map(|own| own.all)
+    }
+
+    /// Bytes of lines that the launch touches.
+    pub(super) fn touched(&self) -> f64 {
+        let all = |side: &Option<SideRuns>| side.as_ref().map_or(0.0, |side| side.all);
+        self.fields.iter().map(|field| all(&field.loads).max(all(&field.stores))).sum()
+    }
+
+    /// Bytes of lines that no store covers, although it touches them.
+    pub(super) fn partial(&self, field: usize) -> f64 {
+        self.fields[field].partial
+    }
+
+    /// Lines that are met again more than a wave later: bytes that are touched meanwhile, and theirs. And what a wave touches.
+    pub(super) fn later(&self, field: usize, side: Side) -> (Vec<(f64, f64)>, f64) {
+        let again = self.side(field, side).into_iter().flat_map(|own| &own.again);
+        let far = again.filter(|own| self.gaps[own.0].0 > self.resident as f64).map(|own| (self.gaps[own.0].1, own.1));
+        (far.collect(), self.gaps[self.wave].1)
+    }
+
+    fn side(&self, field: usize, side: Side) -> Option<&SideRuns> {
+        let own = &self.fields[field];
+        if side == Side::Loads { own.loads.as_ref() } else { own.stores.as_ref() }
     }
 
     /// Bytes beyond the compulsory ones.
@@ -368,9 +408,7 @@ struct Level {
 impl Level {
     fn of(runs: &Runs, size: f64, curve: &Curve) -> Self {
         let evicted = runs.gaps.iter().map(|gap| 1.0 - curve.survives(gap.1, size)).collect();
-        let all = |side: &Option<SideRuns>| side.as_ref().map_or(0.0, |side| side.all);
-        let touched: f64 = runs.fields.iter().map(|field| all(&field.loads).max(all(&field.stores))).sum();
-        let full = (1.0 - size / touched).max(0.0);
+        let full = (1.0 - size / runs.touched()).max(0.0);
         Self { evicted, within: curve.within, full, loads: full * curve.within.map_or(0.0, |own| own.loads(runs.gaps[runs.wave].1)) }
     }
 }
@@ -388,7 +426,7 @@ fn centre(subject: &Subject) -> u64 {
 
 /// Where a wave of `count` blocks in the middle of the grid begins: with a row or layer if it holds whole ones, else where waves do that
 /// follow each other from the begin of the row or layer.
-fn middle(subject: &Subject, count: u64) -> i64 {
+pub(super) fn middle(subject: &Subject, count: u64) -> i64 {
     let (mut unit, mut longer) = (1, 1);
     for group in &subject.groups {
         (unit, longer) = (longer, longer * u64::from(group.count));

@@ -7,6 +7,7 @@ pub mod histogram;
 pub(super) mod pattern;
 pub mod reuse;
 pub mod spilled;
+pub mod steps;
 pub mod tlb;
 mod touching;
 pub mod wave;

@@ -57,7 +57,8 @@ impl Caches {
         }
     }
 
-    /// How the second level of a device lets go of lines. Of CDNA, and of devices of which nothing is recorded, from stencils.
+    /// How the second level of a device lets go of lines. Of CDNA from stencils; of devices of which nothing is recorded as one that serves all
+    /// cores alike, and of the size that is known of it.
     pub fn second(&self, on: &Profile) -> Fitted {
         let own = self.between(on);
         // Cores next to any part of NVIDIA's want all of a wave's data; where parts are those of chips, each has its own part of a wave.
@@ -65,10 +66,12 @@ impl Caches {
         let rule = Rule::of(on);
         let parts = l2.instances.get().filter(|_| !matches!(rule, Ok(Rule::Nvidia { .. }))).map_or(1.0, |&parts| parts.into());
         let bytes = l2.bytes.get().map(|part| part.0 * parts).or(on.memory.l2_effective.get().map(|bytes| bytes.0));
-        let within = bytes.map(within).map(|found| match rule {
+        let within = bytes.map(within).and_then(|found| match rule {
             // Fitted to stencils, whose loads have lost whatever blocks of a wave take from each other.
-            Ok(Rule::Cdna) => Within { curves: Curves { loads: None, ..found.curves }, ..found },
-            _ => found,
+            Ok(Rule::Cdna) => Some(Within { curves: Curves { loads: None, ..found.curves }, ..found }),
+            Ok(_) => Some(found),
+            // Their waves run in step: see `behind::steps`.
+            Err(_) => None,
         });
         Fitted { curve: Curve { within, ..own.curve }, ..own }
     }
@@ -82,7 +85,7 @@ impl Caches {
         }
         let own = Curve::fitted("pooled");
         if rule.is_err() {
-            return own;
+            return Fitted { curve: Curve { capacity: 1.0, steepness: self.whole.steepness, ..own.curve }, swept: true, ..own };
         }
         let (capacity, steepness) =
             if partitioned(on) { (1.0, self.partitioned.steepness) } else { (self.whole.share, self.whole.steepness) };

@@ -1,0 +1,217 @@
+//! What memory delivers and takes where the blocks of a wave run in step: all begin together, make the same accesses at about the same time,
+//! and the next wave begins when they have ended (paper 000, section 3.2.2: work-items of an occupancy group run concurrently, groups of them
+//! one after another).
+//! .
+//! Such a wave is one thread whose accesses touch what all its blocks touch, and its life is a tree: parts follow each other, loops repeat
+//! parts. A part is a run of loads, which are under way together, a store, or a loop; what one execution of it touches is the footprint of
+//! the resident blocks. Parts that follow each other touch the sum of their lines less those of both together again, a loop of n trips n times
+//! the lines of a trip less its own; in between lies what one part touches of all fields. So all that is met again within a wave has a
+//! distance in bytes, which it survives or not ([`Curve`]). What later waves meet again lies as far apart as [`super::dram`] says, and what a
+//! launch leaves in the second level is there for the next one: kernels are timed again and again. Last levels serve others meanwhile.
+
+use super::dram::{Cause, Curve, Dram, Memory, Runs, Wave, middle};
+use super::reuse::{Footprint, bypasses};
+use crate::volumes::kernel::subject::{Field, Side, Subject, Touch};
+use smallvec::SmallVec;
+
+/// Volumes of the whole launch between the caches and device memory, one launch of many.
+pub fn dram(subject: &Subject, memory: &Memory, wave: &Wave, curve: &Curve) -> Dram {
+    let blocks: u64 = subject.groups.iter().map(|group| u64::from(group.count)).product();
+    let resident = wave.blocks.clamp(1, blocks.max(1));
+    let runs = Runs::of(subject, memory, wave, curve.spread);
+    let mut life = Life { subject, memory, begin: middle(subject, resident), resident, again: vec![], alike: vec![] };
+    let mut items: Vec<Item> =
+        subject.fields.iter().enumerate().flat_map(|(field, own)| own.touches.iter().map(move |touch| Item { field, touch })).collect();
+    items.sort_by_key(|item| item.touch.position);
+    let one = life.sequence(&items, 0, 1.0);
+    let waves = runs.activity() * blocks as f64 / resident as f64;
+    let cold = curve.cold(runs.touched(), memory.l2_effective);
+    let behind = |distance: f64| 1.0 - curve.survives(distance, memory.l2_effective);
+    let last = |distance: f64| memory.last_level.map_or_else(|| behind(distance), |(size, curve)| 1.0 - curve.survives(distance, size));
+
+    let mut dram = Dram { load_wave: 0.0, load: 0.0, store: 0.0, behind_l2: 0.0, by_cause: vec![], per_field: vec![] };
+    let mut causes = [0.0; 4];
+    for (i, field) in subject.fields.iter().enumerate() {
+        // Compulsory, within waves, and between them.
+        let volumes = |side: Side, all: f64, gone: &dyn Fn(f64) -> f64| {
+            let slot = slot(i, side);
+            let within: f64 = life.again.iter().filter(|again| again.slot == slot).map(|again| again.bytes * gone(again.distance)).sum();
+            let met = (waves * one.0[slot] - all).max(0.0);
+            let (later, wave) = runs.later(i, side);
+            let known: f64 = later.iter().map(|own| own.1).sum();
+            let share = if known > met { met / known } else { 1.0 };
+            let between = later.iter().map(|own| own.1 * share * gone(own.0)).sum::<f64>() + (met - known).max(0.0) * gone(wave);
+            [all * cold, waves * within, between]
+        };
+        let (mut load, mut store) = (0.0, 0.0);
+        let loads = runs.all(i, Side::Loads);
+        if let Some(all) = loads {
+            let found = volumes(Side::Loads, all, &last);
+            (0..3).for_each(|k| causes[k] += found[k]);
+            load += found.iter().sum::<f64>();
+            dram.behind_l2 += volumes(Side::Loads, all, &behind).iter().sum::<f64>();
+            dram.load_wave += waves * one.0[slot(i, Side::Loads)];
+        }
+        if let Some(all) = runs.all(i, Side::Stores) {
+            let found = volumes(Side::Stores, all, &last);
+            let again = if bypasses(field) { 0.0 } else { found[1] + found[2] };
+            store += found[0] + again;
+            if loads.is_none() {
+                // What is evicted half written is read back.
+                let read = runs.partial(i) * cold + again;
+                causes[3] += read;
+                load += read;
+                dram.behind_l2 += read;
+            }
+        }
+        dram.load += load;
+        dram.store += store;
+        dram.per_field.push((field.name.clone(), load, store));
+    }
+    let names = [Cause::Compulsory, Cause::WithinWave, Cause::BetweenWaves, Cause::PartialStore];
+    dram.by_cause = names.into_iter().zip(causes).filter(|cause| cause.1 > 0.0).collect();
+    dram
+}
+
+/// An access and whose it is.
+#[derive(Clone, Copy)]
+struct Item<'a> {
+    field: usize,
+    touch: &'a Touch,
+}
+
+/// Bytes of lines that one execution of a part of a wave's life touches, by field and side.
+#[derive(Clone)]
+struct Touched(SmallVec<[f64; 8]>);
+
+impl Touched {
+    /// Of all fields; one that is loaded and stored counts once.
+    fn all(&self) -> f64 {
+        self.0.chunks(2).map(|sides| sides.iter().copied().fold(0.0, f64::max)).sum()
+    }
+}
+
+/// Where in a [`Touched`] a field's side is.
+fn slot(field: usize, side: Side) -> usize {
+    2 * field + usize::from(side == Side::Stores)
+}
+
+/// Bytes that one wave touches again, and how many others lie between.
+struct Again {
+    slot: usize,
+    bytes: f64,
+    distance: f64,
+}
+
+/// The life of a wave in the middle of the launch.
+struct Life<'a> {
+    subject: &'a Subject,
+    memory: &'a Memory,
+    begin: i64,
+    resident: u64,
+    again: Vec<Again>,
+    /// What single accesses touch: those that differ in constants touch as much.
+    alike: Vec<(Item<'a>, usize, Touched)>,
+}
+
+impl<'a> Life<'a> {
+    /// Accesses and loops that follow each other inside of `depth` loops, executed so often; what one execution touches.
+    fn sequence(&mut self, items: &[Item<'a>], depth: usize, times: f64) -> Touched {
+        // Parts: first item, number of items.
+        let mut parts: Vec<(usize, usize, Touched)> = vec![];
+        let mut from = 0;
+        let together = |a: &Item, b: &Item| {
+            let inner = [a, b].map(|item| item.touch.loops.get(depth).map(|var| var.id));
+            inner[0] == inner[1] && (inner[0].is_some() || [a, b].iter().all(|item| !Side::Stores.has(item.touch.kind)))
+        };
+        for run in items.chunk_by(together) {
+            let touched = match run[0].touch.loops.get(depth) {
+                None if run.len() == 1 => self.access(run[0], depth),
+                None => self.touched(run, depth),
+                Some(var) => {
+                    let trips = f64::from(var.count);
+                    let trip = self.sequence(run, depth + 1, times * trips);
+                    let whole = self.touched(run, depth);
+                    self.meet(&trip, trips, &whole, times, trip.all());
+                    whole
+                }
+            };
+            parts.push((from, run.len(), touched));
+            from += run.len();
+        }
+        while parts.len() > 1 {
+            let mut joined = Vec::with_capacity(parts.len().div_ceil(2));
+            for pair in parts.chunks(2) {
+                joined.push(match pair {
+                    [(from, first, a), (_, second, b)] => {
+                        let whole = self.touched(&items[*from..from + first + second], depth);
+                        let both = Touched(a.0.iter().zip(&b.0).map(|(a, b)| a + b).collect());
+                        self.meet(&both, 1.0, &whole, times, (a.all() + b.all()) / 2.0);
+                        (*from, first + second, whole)
+                    }
+                    rest => rest[0].clone(),
+                });
+            }
+            parts = joined;
+        }
+        parts.pop().map_or_else(|| Touched(SmallVec::from_elem(0.0, 2 * self.subject.fields.len())), |part| part.2)
+    }
+
+    /// What so many executions of a part touch again, of what they touch together.
+    fn meet(&mut self, part: &Touched, number: f64, whole: &Touched, times: f64, distance: f64) {
+        for (slot, (part, whole)) in part.0.iter().zip(&whole.0).enumerate() {
+            let bytes = times * (number * part - whole).max(0.0);
+            if bytes > 0.0 {
+                self.again.push(Again { slot, bytes, distance });
+            }
+        }
+    }
+
+    /// What one access touches.
+    fn access(&mut self, item: Item<'a>, depth: usize) -> Touched {
+        let known = self.alike.iter().find(|(own, at, _)| {
+            own.field == item.field && *at == depth && own.touch.kind == item.touch.kind && own.touch.moves_like(item.touch)
+        });
+        if let Some((.., touched)) = known {
+            return touched.clone();
+        }
+        let touched = self.touched(&[item], depth);
+        self.alike.push((item, depth, touched.clone()));
+        touched
+    }
+
+    /// What these accesses touch in all trips of the loops from `depth` on, in the middle of those around them.
+    fn touched(&self, items: &[Item], depth: usize) -> Touched {
+        let mut touched = Touched(SmallVec::from_elem(0.0, 2 * self.subject.fields.len()));
+        for (i, field) in self.subject.fields.iter().enumerate() {
+            let touches: Vec<Touch> = items.iter().filter(|item| item.field == i).map(|item| inside(item.touch, depth)).collect();
+            if touches.is_empty() {
+                continue;
+            }
+            let own = Field { name: field.name.clone(), geometry: field.geometry, touches, gathers: vec![], image: field.image };
+            for side in [Side::Loads, Side::Stores] {
+                if let Some(footprint) = Footprint::of(self.subject, &own, Some(side), None) {
+                    let line = i64::from(if side == Side::Loads { self.memory.fetch } else { self.memory.write });
+                    touched.0[slot(i, side)] = (footprint.distinct(self.begin, self.resident, 0.0, line) as i64 * line) as f64;
+                }
+            }
+        }
+        touched
+    }
+}
+
+/// An access with the loops from `depth` on alone; those around it are in the middle.
+fn inside(touch: &Touch, depth: usize) -> Touch {
+    let mut own = touch.clone();
+    for var in own.loops.drain(..depth.min(touch.loops.len())).collect::<Vec<_>>() {
+        let at = i64::from(var.count / 2);
+        let fixed = |form: &mut warpsight_ir::Affine| {
+            let by = i64::from(form.coefficient(var.id)) * at;
+            form.retain(|other| *other != var.id);
+            form.constant += by;
+        };
+        own.coords.iter_mut().for_each(fixed);
+        own.guard.iter_mut().for_each(|bound| fixed(&mut bound.value));
+    }
+    own
+}

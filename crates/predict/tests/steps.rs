@@ -1,0 +1,145 @@
+//! Volumes of launches whose waves run in step, against every touch of every line in a strict LRU cache, in that order.
+
+use std::collections::HashMap;
+use warpsight_ir::accesses::text;
+use warpsight_ir::{AccessKind, Affine, Kernel, Nest, TensorPlace};
+use warpsight_predict::volumes::behind::dram::{Curve, Dram, Memory, Wave};
+use warpsight_predict::volumes::behind::steps::dram;
+use warpsight_predict::volumes::kernel::subject::Subject;
+
+const STRICT: Curve = Curve { capacity: 1.0, steepness: 1e4, spread: 0.625, in_step: None, within: None };
+const LINE: u32 = 64;
+
+/// A cache of so many lines that gives up the one not used for longest.
+struct Lru {
+    lines: usize,
+    held: HashMap<(usize, i64), u64>,
+    clock: u64,
+    missed: u64,
+}
+
+impl Lru {
+    fn touch(&mut self, line: (usize, i64)) {
+        self.clock += 1;
+        if self.held.insert(line, self.clock).is_none() {
+            self.missed += 1;
+            if self.held.len() > self.lines {
+                let oldest = self.held.iter().min_by_key(|own| own.1).map(|own| *own.0).unwrap();
+                self.held.remove(&oldest);
+            }
+        }
+    }
+}
+
+/// The accesses of a wave's blocks in step: each access of all of them, then the next.
+fn walk(kernel: &Kernel, nest: &[Nest], (blocks, values): (&[Vec<i64>], &mut Vec<i64>), cache: &mut Lru) {
+    let accesses = &kernel.accesses;
+    let lanes: i64 = kernel.launch.lanes.iter().map(|&n| i64::from(n)).product();
+    for node in nest {
+        match node {
+            Nest::Barrier => {}
+            Nest::Loop { var, body } => {
+                for trip in 0..accesses.vars[usize::from(var.0)].trips.unwrap() {
+                    values[usize::from(var.0)] = i64::from(trip);
+                    walk(kernel, body, (blocks, values), cache);
+                }
+            }
+            Nest::Access(access) => {
+                assert_eq!(access.kind, AccessKind::Load);
+                let tensor = usize::from(access.tensor);
+                let TensorPlace::Buffer { element, dims, .. } = &accesses.tensors[tensor].place else { panic!() };
+                for block in blocks {
+                    values[..block.len()].copy_from_slice(block);
+                    for lane in 0..lanes {
+                        let mut rest = lane;
+                        for (i, &n) in kernel.launch.lanes.iter().enumerate() {
+                            values[block.len() + i] = rest % i64::from(n);
+                            rest /= i64::from(n);
+                        }
+                        let at = |form: &Affine| form.eval(|var| values[usize::from(var.0)]).unwrap();
+                        let linear = access.coords.iter().zip(dims).fold(0, |sum, (form, dim)| sum * dim + at(form));
+                        cache.touch((tensor, (linear * i64::from(element.bytes())).div_euclid(i64::from(LINE))));
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Bytes that the second of two launches loads.
+fn brute(kernel: &Kernel, wave: usize, lines: usize) -> f64 {
+    let mut cache = Lru { lines, held: HashMap::new(), clock: 0, missed: 0 };
+    let groups = &kernel.launch.groups;
+    let count: u32 = groups.iter().product();
+    let block = |n: u32| {
+        let mut rest = n;
+        groups.iter().map(|&size| (i64::from(rest % size), rest /= size).0).collect::<Vec<i64>>()
+    };
+    let blocks: Vec<Vec<i64>> = (0..count).map(block).collect();
+    let mut values = vec![0; kernel.accesses.vars.len()];
+    for _ in 0..2 {
+        cache.missed = 0;
+        for blocks in blocks.chunks(wave) {
+            walk(kernel, &kernel.accesses.nest, (blocks, &mut values), &mut cache);
+        }
+    }
+    cache.missed as f64 * f64::from(LINE)
+}
+
+fn counted(kernel: &Kernel, wave: u64, lines: usize) -> Dram {
+    let memory = Memory { fetch: LINE, write: LINE, l2_effective: (lines * LINE as usize) as f64, last_level: None };
+    dram(&Subject::of(kernel).unwrap(), &memory, &Wave { blocks: wave }, &STRICT)
+}
+
+fn kernel(text: &str) -> Kernel {
+    text::parse(text, &[]).unwrap_or_else(|error| panic!("{error:?} in\n{text}")).kernel
+}
+
+/// Eight blocks that walk through one piece of 256 lines together, four times.
+const SWEEP: &str = "name = \"sweep\"\nblock = [64]\ngrid = [8]\nregisters = 16\n[[loop]]\nname = \"again\"\ntrips = 4\n[[loop]]\nname = \"i\"\n\
+    trips = 64\n[[field]]\nname = \"A\"\nelement = \"f32\"\ndims = [64, 64]\nload = [[\"lx\", \"i\"]]\n";
+
+#[test]
+fn a_sweep_by_all_blocks_together_misses_once_or_every_time() {
+    let kernel = kernel(SWEEP);
+    let all = 64.0 * 64.0 * 4.0;
+    // It fits: the launch before has left it. It does not: every sweep loads all of it, however many blocks there are.
+    for (lines, sweeps) in [(300, 0.0), (200, 4.0)] {
+        let found = counted(&kernel, 8, lines);
+        assert!((found.load - sweeps * all).abs() < 0.02 * all, "{lines}: {} of {all}", found.load);
+        assert!((brute(&kernel, 8, lines) - sweeps * all).abs() < 0.02 * all, "{lines}");
+    }
+    // In waves of four blocks the second one comes too late as well.
+    assert!((counted(&kernel, 4, 200).load - 8.0 * all).abs() < 0.02 * all);
+    assert!((brute(&kernel, 4, 200) - 8.0 * all).abs() < 0.02 * all);
+}
+
+/// Products: blocks that walk along `k` share rows of one side and columns of the other.
+fn product(rng: &mut fastrand::Rng) -> Kernel {
+    let (m, n, k) = (rng.i64(1..5), rng.i64(1..5), rng.i64(4..40));
+    let row = *rng.choice(&[16, 20, 32]).unwrap();
+    let repeats = rng.i64(1..3);
+    kernel(&format!(
+        "name = \"product\"\nblock = [16]\ngrid = [{m}, {n}]\nregisters = 16\n[[loop]]\nname = \"r\"\ntrips = {repeats}\n[[loop]]\nname = \"k\"\ntrips = {k}\n\
+         [[field]]\nname = \"A\"\nelement = \"f32\"\ndims = [{row}, {k}, {m}]\nload = [[\"lx\", \"k\", \"bx\"]]\n\
+         [[field]]\nname = \"B\"\nelement = \"f32\"\ndims = [{row}, {k}, {n}]\nload = [[\"lx\", \"k\", \"by\"]]\n"
+    ))
+}
+
+#[test]
+fn volumes_of_random_products_are_near_every_touch_counted() {
+    let mut rng = fastrand::Rng::with_seed(7);
+    let mut off = vec![];
+    for _ in 0..60 {
+        let kernel = product(&mut rng);
+        let wave = rng.usize(1..17);
+        let lines = rng.usize(8..400);
+        let expected = brute(&kernel, wave, lines);
+        let found = counted(&kernel, wave as u64, lines).load;
+        off.push(((found + 1000.0) / (expected + 1000.0)).ln().abs());
+    }
+    off.sort_unstable_by(f64::total_cmp);
+    let (median, most) = (off[off.len() / 2], off[off.len() * 9 / 10]);
+    println!("off by: median {median:.3}, nine of ten {most:.3}, worst {:.3}", off[off.len() - 1]);
+    assert!(median <= 0.05 && most <= 0.7, "{median} {most}");
+}

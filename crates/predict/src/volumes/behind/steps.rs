@@ -91,6 +91,17 @@ impl Touched {
     }
 }
 
+/// What follows each other in a wave's life.
+#[derive(Clone)]
+struct Part {
+    /// The first of its accesses, and how many they are.
+    first: usize,
+    number: usize,
+    touched: Touched,
+    /// Which of [`Life::alike`] all of them are like.
+    like: Option<usize>,
+}
+
 /// Where in a [`Touched`] a field's side is.
 fn slot(field: usize, side: Side) -> usize {
     2 * field + usize::from(side == Side::Stores)
@@ -117,44 +128,53 @@ struct Life<'a> {
 impl<'a> Life<'a> {
     /// Accesses and loops that follow each other inside of `depth` loops, executed so often; what one execution touches.
     fn sequence(&mut self, items: &[Item<'a>], depth: usize, times: f64) -> Touched {
-        // Parts: first item, number of items.
-        let mut parts: Vec<(usize, usize, Touched)> = vec![];
-        let mut from = 0;
+        let mut parts: Vec<Part> = vec![];
+        let mut first = 0;
         let together = |a: &Item, b: &Item| {
             let inner = [a, b].map(|item| item.touch.loops.get(depth).map(|var| var.id));
             inner[0] == inner[1] && (inner[0].is_some() || [a, b].iter().all(|item| !Side::Stores.has(item.touch.kind)))
         };
         for run in items.chunk_by(together) {
-            let touched = match run[0].touch.loops.get(depth) {
+            let (touched, like) = match run[0].touch.loops.get(depth) {
                 None if run.len() == 1 => self.access(run[0], depth),
-                None => self.touched(run, depth),
+                None => (self.touched(run, depth), None),
                 Some(var) => {
                     let trips = f64::from(var.count);
                     let trip = self.sequence(run, depth + 1, times * trips);
-                    let whole = self.touched(run, depth);
+                    let whole = if trips > 1.0 { self.touched(run, depth) } else { trip.clone() };
                     self.meet(&trip, trips, &whole, times, trip.all());
-                    whole
+                    (whole, None)
                 }
             };
-            parts.push((from, run.len(), touched));
-            from += run.len();
+            parts.push(Part { first, number: run.len(), touched, like });
+            first += run.len();
         }
         while parts.len() > 1 {
-            let mut joined = Vec::with_capacity(parts.len().div_ceil(2));
+            let mut next: Vec<Part> = Vec::with_capacity(parts.len().div_ceil(2));
             for pair in parts.chunks(2) {
-                joined.push(match pair {
-                    [(from, first, a), (_, second, b)] => {
-                        let whole = self.touched(&items[*from..from + first + second], depth);
-                        let both = Touched(a.0.iter().zip(&b.0).map(|(a, b)| a + b).collect());
-                        self.meet(&both, 1.0, &whole, times, (a.all() + b.all()) / 2.0);
-                        (*from, first + second, whole)
-                    }
-                    rest => rest[0].clone(),
-                });
+                let [a, b] = pair else {
+                    next.extend_from_slice(pair);
+                    continue;
+                };
+                let like = a.like.filter(|_| a.like == b.like && a.number == b.number);
+                // Tiles are stored element by element: pairs of as many that differ in constants touch as much.
+                let known = next.last().filter(|own| like.is_some() && own.like == like && own.number == a.number + b.number);
+                let touched = known.map_or_else(|| self.both(items, depth, a, b), |own| own.touched.clone());
+                let parts = Touched(a.touched.0.iter().zip(&b.touched.0).map(|(a, b)| a + b).collect());
+                self.meet(&parts, 1.0, &touched, times, (a.touched.all() + b.touched.all()) / 2.0);
+                next.push(Part { first: a.first, number: a.number + b.number, touched, like });
             }
-            parts = joined;
+            parts = next;
         }
-        parts.pop().map_or_else(|| Touched(SmallVec::from_elem(0.0, 2 * self.subject.fields.len())), |part| part.2)
+        parts.pop().map_or_else(|| self.nothing(), |part| part.touched)
+    }
+
+    /// What two parts that follow each other touch.
+    fn both(&self, items: &[Item<'a>], depth: usize, a: &Part, b: &Part) -> Touched {
+        let items = &items[a.first..a.first + a.number + b.number];
+        let each = a.touched.0.iter().zip(&b.touched.0).enumerate();
+        // Fields share no lines.
+        Touched(each.map(|(slot, (&a, &b))| if a.min(b) > 0.0 { self.of_field(items, depth, slot) } else { a + b }).collect())
     }
 
     /// What so many executions of a part touch again, of what they touch together.
@@ -167,36 +187,37 @@ impl<'a> Life<'a> {
         }
     }
 
-    /// What one access touches.
-    fn access(&mut self, item: Item<'a>, depth: usize) -> Touched {
-        let known = self.alike.iter().find(|(own, at, _)| {
+    /// What one access touches, and which of the known ones it is like.
+    fn access(&mut self, item: Item<'a>, depth: usize) -> (Touched, Option<usize>) {
+        let known = self.alike.iter().position(|(own, at, _)| {
             own.field == item.field && *at == depth && own.touch.kind == item.touch.kind && own.touch.moves_like(item.touch)
         });
-        if let Some((.., touched)) = known {
-            return touched.clone();
-        }
-        let touched = self.touched(&[item], depth);
-        self.alike.push((item, depth, touched.clone()));
-        touched
+        let like = known.unwrap_or_else(|| {
+            self.alike.push((item, depth, self.touched(&[item], depth)));
+            self.alike.len() - 1
+        });
+        (self.alike[like].2.clone(), Some(like))
+    }
+
+    fn nothing(&self) -> Touched {
+        Touched(SmallVec::from_elem(0.0, 2 * self.subject.fields.len()))
     }
 
     /// What these accesses touch in all trips of the loops from `depth` on, in the middle of those around them.
     fn touched(&self, items: &[Item], depth: usize) -> Touched {
-        let mut touched = Touched(SmallVec::from_elem(0.0, 2 * self.subject.fields.len()));
-        for (i, field) in self.subject.fields.iter().enumerate() {
-            let touches: Vec<Touch> = items.iter().filter(|item| item.field == i).map(|item| inside(item.touch, depth)).collect();
-            if touches.is_empty() {
-                continue;
-            }
-            let own = Field { name: field.name.clone(), geometry: field.geometry, touches, gathers: vec![], image: field.image };
-            for side in [Side::Loads, Side::Stores] {
-                if let Some(footprint) = Footprint::of(self.subject, &own, Some(side), None) {
-                    let line = i64::from(if side == Side::Loads { self.memory.fetch } else { self.memory.write });
-                    touched.0[slot(i, side)] = (footprint.distinct(self.begin, self.resident, 0.0, line) as i64 * line) as f64;
-                }
-            }
-        }
-        touched
+        Touched((0..2 * self.subject.fields.len()).map(|slot| self.of_field(items, depth, slot)).collect())
+    }
+
+    /// The same of one field on one side.
+    fn of_field(&self, items: &[Item], depth: usize, slot: usize) -> f64 {
+        let (field, side) = (slot / 2, if slot.is_multiple_of(2) { Side::Loads } else { Side::Stores });
+        let own = items.iter().filter(|item| item.field == field && side.has(item.touch.kind));
+        let touches: Vec<Touch> = own.map(|item| inside(item.touch, depth)).collect();
+        let of = &self.subject.fields[field];
+        let own = Field { name: of.name.clone(), geometry: of.geometry, touches, gathers: vec![], image: of.image };
+        let line = i64::from(if side == Side::Loads { self.memory.fetch } else { self.memory.write });
+        let footprint = Footprint::of(self.subject, &own, Some(side), None);
+        footprint.map_or(0.0, |own| (own.distinct(self.begin, self.resident, 0.0, line) as i64 * line) as f64)
     }
 }
 

@@ -28,7 +28,7 @@ use warpsight_generate::{Lowering, Pass};
 #[derive(clap::Args)]
 #[command(after_long_help = EXAMPLES)]
 pub struct Args {
-    /// An ONNX model, or a graph of operators (.json, dataflow-graph/2), whose inputs and parameters are drawn.
+    /// An ONNX model, or a graph of operators (.json, dataflow-graph/2), whose inputs and parameters are drawn. Networks whose tensors take more than 1 GiB are refused.
     #[arg(required_unless_present = "op", conflicts_with = "op")]
     model: Option<PathBuf>,
     /// One operator instead, for instance "conv2d n=1 c=64 h=56 w=56 k=64 r=3 s=3 stride=1 pad=1".

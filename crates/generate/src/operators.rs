@@ -22,7 +22,8 @@ pub(crate) mod split;
 pub use conv::{Conv, Deconv, Window, conv, deconv};
 pub use grammar::{forms, parse_operator};
 pub use lookup::{
-    BAGS, Coordinates, Interpolation, Lookup, Nearest, Taps, embedding_bag, gather, gather_elements, lower_triangle, resize, scatter_add,
+    BAGS, Coordinates, EXACT, Interpolation, Lookup, MOST_ROWS, Nearest, Taps, embedding_bag, gather, gather_elements, lower_triangle,
+    resize, scatter_add,
 };
 pub use matmul::{MatMul, matmul};
 pub use movement::{concat, copy, elementwise, pad, slice, transpose, update};

@@ -104,7 +104,7 @@ pub fn plan(requests: &[Request], onto: &BTreeMap<usize, usize>) -> MemoryPlan {
 }
 
 /// First and last operator at which each tensor that an operator writes is needed: an output until the end, an intermediate until
-/// its last reader. Inputs and constants are the caller's and have none.
+/// its last reader. Inputs that nothing writes and constants are the caller's and have none.
 pub fn live_ranges(plan: &Plan) -> HashMap<TensorId, (usize, usize)> {
     let mut ranges = HashMap::new();
     let end = plan.operators.len().saturating_sub(1);

@@ -122,4 +122,7 @@ fn what_is_no_attention_is_refused() {
     }
     assert!(fits(&[&q, &k, &k, &[2, 2, 2]], &[&q]).is_err(), "a mask of other extents");
     assert!(fits(&[&q, &k, &k], &[&q, &[1, 4, 3]]).is_err(), "logarithms of other rows");
+    for scale in [f64::NAN, f64::INFINITY, 1e308] {
+        assert!(Op::Attention(Attention { scale: Some(scale), ..PLAIN }).fits(&[&q, &k, &k], &[&q]).is_err(), "{scale}");
+    }
 }

@@ -136,8 +136,8 @@ fn fit(all: &[Case], file: &Path) -> Result<(), Box<dyn Error>> {
     let spreads = Spreads::fit(&seen.iter().map(|own| &own.1).collect::<Vec<_>>());
     let mut head = format!(
         "# How far off predictions of the best configurations are, as logarithms, such that picks are expected to lose what they lost in the mean.\n\
-         # Made by: cargo run --release -p warpsight-engine --example choose -- {}\n# Data: {} picks, each of a space that was timed on a simulated device. Each device by the others:\n",
-        std::env::args().skip(1).collect::<Vec<_>>().join(" "),
+         # Made by: cargo run --release -p warpsight-engine --example choose -- {} --fit data/fits/choose.toml\n# Data: {} picks, each of a space that was timed on a simulated device. Each device by the others:\n",
+        page::asked_for(),
         seen.len()
     );
     for (device, own) in left_out(&seen, DOUBTFUL) {

@@ -78,7 +78,7 @@ pub fn page(all: &[Case], seed: u64, took: Duration) -> String {
          has about 1 % loss in the mean, on its phone. What takes four times the best is given up, and counts as that. `random` is the mean of the space, `vanilla` the best group without tiles or patterns, `tile only` our pick of what\n\
          lies in images, `pattern only` of what has no tiles; `paper000, threads` and `, warps` are its model up to these levels (figure 10).\n\nOptions: `{}`\n",
         took.as_secs(),
-        std::env::args().skip(1).collect::<Vec<_>>().join(" ")
+        asked_for()
     );
     for device in &devices {
         let cases = || all.iter().filter(|case| case.device == *device);
@@ -136,4 +136,11 @@ pub fn page(all: &[Case], seed: u64, took: Duration) -> String {
         }
     }
     page
+}
+
+/// The options that decide what is drawn and timed, as they were given: where results and times go decides nothing.
+pub fn asked_for() -> String {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let deciding = |pair: &&[String]| !matches!(pair[0].as_str(), "--kept" | "--out" | "--fit");
+    words.chunks(2).filter(deciding).map(|pair| pair.join(" ")).collect::<Vec<_>>().join(" ")
 }

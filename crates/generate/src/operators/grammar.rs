@@ -1,9 +1,9 @@
 //! Operators on the command line: `conv2d n=1 c=64 h=56 w=56 k=64 r=3 s=3 stride=1 pad=1`.
 
 use super::{
-    Conv, Coordinates, Deconv, Interpolation, Lookup, MatMul, Nearest, OperatorError, Pool, PoolKind, ReduceKind, Taps, Window, concat,
-    conv, copy, deconv, elementwise, embedding_bag, gather, layernorm, layernorm_gradient, lower_triangle, matmul, pool, reduce, resize,
-    scatter_add, slice, softmax, tensor, transpose,
+    Conv, Coordinates, Deconv, Interpolation, Lookup, MOST_ROWS, MatMul, Nearest, OperatorError, Pool, PoolKind, ReduceKind, Taps, Window,
+    concat, conv, copy, deconv, elementwise, embedding_bag, gather, layernorm, layernorm_gradient, lower_triangle, matmul, pool, reduce,
+    resize, scatter_add, slice, softmax, tensor, transpose,
 };
 use crate::expr::{Operator, Role, ScalarExpr};
 use warpsight_ir::{BinaryOp, Scalar, UnaryOp};
@@ -185,8 +185,6 @@ pub fn parse_operator(text: &str) -> Result<Operator, OperatorError> {
     Ok(operator)
 }
 
-/// Rows of a square whose pairs are listed, at most.
-const MOST_ROWS: i64 = 1 << 10;
 /// Positions whose taps are listed along one dimension, at most.
 const MOST_TAPS: i64 = 1 << 20;
 

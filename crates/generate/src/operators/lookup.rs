@@ -5,7 +5,10 @@ use crate::expr::{Combine, Index, Operator, Role, ScalarExpr, Tensor, TensorExpr
 use warpsight_ir::{BinaryOp, Scalar};
 
 /// Positions beyond this are not exact where they are kept as floats.
-const EXACT: i64 = 1 << 24;
+pub const EXACT: i64 = 1 << 24;
+
+/// Rows of a square whose pairs are listed, at most.
+pub const MOST_ROWS: i64 = 1 << 10;
 
 /// An axis of a tensor, or several neighbouring ones, and a tensor of positions along each.
 #[derive(Clone, Debug, PartialEq)]

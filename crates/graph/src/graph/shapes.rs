@@ -2,7 +2,7 @@
 
 use crate::graph::heads::Heads;
 use crate::graph::op::{Function, Op, factors};
-use warpsight_generate::operators::{Pool, Window};
+use warpsight_generate::operators::{EXACT, MOST_ROWS, Pool, Window};
 use warpsight_ir::Scalar;
 
 /// Extents beyond this are in no window.
@@ -10,12 +10,6 @@ const WINDOW: i64 = i32::MAX as i64;
 
 /// Diagonals further off leave 32 bits with the rows.
 const DIAGONAL: u64 = 1 << 30;
-
-/// Whole numbers up to this are floats.
-const POSITIONS: i64 = 1 << 24;
-
-/// Rows of a square whose pairs are listed.
-const MOST_ROWS: i64 = 1 << 10;
 
 /// Positions whose neighbours are listed when a tensor is resized.
 const MOST_RESIZED: i64 = 1 << 20;
@@ -119,6 +113,9 @@ impl Op {
             Self::Triangle { .. } if x.len() < 2 => Err(format!("{x:?} is no matrix")),
             Self::Triangle { diagonal, .. } if diagonal.unsigned_abs() > DIAGONAL => Err(format!("diagonal {diagonal} of {x:?}")),
             Self::Triangle { .. } => same("its output", y, x),
+            Self::Attention(own) | Self::AttentionGradient(own) if own.scale.is_some_and(|scale| !(scale as f32).is_finite()) => {
+                Err(format!("a scale of {:e}", own.scale.unwrap_or_default()))
+            }
             Self::Attention(_) => {
                 let heads = Heads::of(x, inputs[1], inputs[2])?;
                 inputs.get(3).map_or(Ok(()), |mask| broadcasts(mask, &heads.products()))?;
@@ -296,7 +293,7 @@ fn one_dimension(shapes: &[&[i64]]) -> Checked {
 /// A dimension that positions are of: each is exact as a float.
 fn found_in(axis: usize, shape: &[i64]) -> Checked {
     within(axis, shape)?;
-    if shape[axis] <= POSITIONS { Ok(()) } else { Err(format!("positions below {} (at most {POSITIONS})", shape[axis])) }
+    if shape[axis] <= EXACT { Ok(()) } else { Err(format!("positions below {} (at most {EXACT})", shape[axis])) }
 }
 
 /// Elements that lie in a tensor but for one dimension.

@@ -6,6 +6,7 @@ pub mod requests;
 use crate::texture::{Fetch, Images, runs};
 use crate::time::{Counts, Parts, nothing_known, parts, waits};
 use crate::volumes::behind::dram::{Curve, Dram};
+use crate::volumes::behind::steps::in_step;
 use crate::volumes::count::asked_at_once;
 use crate::volumes::cpu::{self, is_cpu};
 use crate::volumes::first_level::images;
@@ -64,7 +65,7 @@ impl<'p> Coarse<'p> {
             },
             cores,
             l2_bytes: all(&m.l2),
-            left: Rule::of(on).is_err().then(|| Caches::fitted().second(on).curve),
+            left: in_step(on).then(|| Caches::fitted().second(on).curve),
             llc_bytes: all(&m.llc),
             texture_bytes: m.texture_l1.bytes.get().map_or(0.0, |bytes| bytes.0),
             texture_instances: m.texture_l1.instances.get().map_or(cores, |&n| f64::from(n)),

@@ -352,7 +352,7 @@ fn behind_l2(
         },
         100.0 * fitted.error
     ));
-    let in_step = Rule::of(on).is_err();
+    let in_step = steps::in_step(on);
     let mut dram = if in_step { steps::dram } else { dram }(subject, &memory, &wave, &fitted.curve);
     if in_step {
         notes.push("dram: blocks of a wave are taken to run in step".to_owned());

@@ -238,33 +238,47 @@ impl Runs {
         // Of gaps within a wave, the part that blocks in step do not have.
         let together: Vec<f64> = self.gaps.iter().map(|gap| self.together(gap.0, curve.in_step)).collect();
 
-        let mut dram = Dram { load_wave: self.load_wave, load: 0.0, store: 0.0, behind_l2: 0.0, by_cause: vec![], per_field: vec![] };
-        let mut causes = [0.0; 4];
-        for field in &self.fields {
-            let (mut load, mut store) = (0.0, 0.0);
-            if let Some(loads) = &field.loads {
-                let found = self.misses(field, loads, (last, &together), Lost::Loads);
-                causes[0] += loads.all;
-                causes[1] += found.within;
-                causes[2] += found.between;
-                load += loads.all + found.within + found.between;
-                let found = self.misses(field, loads, (&behind, &together), Lost::Loads);
-                dram.behind_l2 += loads.all + found.within + found.between;
-            }
-            if let Some(stores) = &field.stores {
+        self.summed(self.load_wave, 1.0, &|field, side, from| {
+            let own = &self.fields[field];
+            let Some(runs) = self.side(field, side) else { return [0.0; 3] };
+            let lost = match side {
+                Side::Loads => Lost::Loads,
                 // Lines that are loaded as well are whole.
-                let lost = if field.loads.is_some() { Lost::None } else { Lost::Stores };
-                let again = |level| {
-                    let found = self.misses(field, stores, (level, &together), lost);
-                    if field.bypasses { 0.0 } else { found.within + found.between }
+                Side::Stores if own.loads.is_some() => Lost::None,
+                Side::Stores => Lost::Stores,
+            };
+            let level = if from == Behind::Second { &behind } else { last };
+            let found = self.misses(own, runs, (level, &together), lost);
+            [runs.all, found.within, found.between]
+        })
+    }
+
+    /// Bytes of all fields, of those that go through a cache: what the launch touches for the first time, what was gone within a wave, and between
+    /// waves. `cold`: the part of lines that nobody left in the cache.
+    pub(super) fn summed(&self, load_wave: f64, cold: f64, volumes: &dyn Fn(usize, Side, Behind) -> [f64; 3]) -> Dram {
+        let mut dram = Dram { load_wave, load: 0.0, store: 0.0, behind_l2: 0.0, by_cause: vec![], per_field: vec![] };
+        let mut causes = [0.0; 4];
+        for (i, field) in self.fields.iter().enumerate() {
+            let (mut load, mut store) = (0.0, 0.0);
+            if field.loads.is_some() {
+                let found = volumes(i, Side::Loads, Behind::Last);
+                (0..3).for_each(|k| causes[k] += found[k]);
+                load += found.iter().sum::<f64>();
+                dram.behind_l2 += volumes(i, Side::Loads, Behind::Second).iter().sum::<f64>();
+            }
+            if field.stores.is_some() {
+                let stored = |from| {
+                    let [first, within, between] = volumes(i, Side::Stores, from);
+                    (first, if field.bypasses { 0.0 } else { within + between })
                 };
-                let rewritten = again(last);
-                store = stores.all + rewritten;
+                let (first, again) = stored(Behind::Last);
+                store = first + again;
                 if field.loads.is_none() {
                     // What is evicted half written is read back.
-                    causes[3] += field.partial + rewritten;
-                    load += field.partial + rewritten;
-                    dram.behind_l2 += field.partial + again(&behind);
+                    let partial = field.partial * cold;
+                    causes[3] += partial + again;
+                    load += partial + again;
+                    dram.behind_l2 += partial + stored(Behind::Second).1;
                 }
             }
             dram.load += load;
@@ -281,20 +295,14 @@ impl Runs {
         self.activity
     }
 
-    /// Bytes of lines that the launch touches of a field; `None` where it does not touch it on this side.
-    pub(super) fn all(&self, field: usize, side: Side) -> Option<f64> {
-        self.side(field, side).map(|own| own.all)
+    /// Bytes of lines that the launch touches of a field.
+    pub(super) fn all(&self, field: usize, side: Side) -> f64 {
+        self.side(field, side).map_or(0.0, |own| own.all)
     }
 
     /// Bytes of lines that the launch touches.
     pub(super) fn touched(&self) -> f64 {
-        let all = |side: &Option<SideRuns>| side.as_ref().map_or(0.0, |side| side.all);
-        self.fields.iter().map(|field| all(&field.loads).max(all(&field.stores))).sum()
-    }
-
-    /// Bytes of lines that no store covers, although it touches them.
-    pub(super) fn partial(&self, field: usize) -> f64 {
-        self.fields[field].partial
+        (0..self.fields.len()).map(|field| self.all(field, Side::Loads).max(self.all(field, Side::Stores))).sum()
     }
 
     /// Lines that are met again more than a wave later: bytes that are touched meanwhile, and theirs. And what a wave touches.
@@ -378,6 +386,15 @@ fn of_runs(timed: &Footprint<'_>, subject: &Subject, (late, line): (f64, i64), a
     }
     gaps.add(n as u64, before.unwrap_or(0.0));
     gaps
+}
+
+/// What memory is asked through.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Behind {
+    /// The second level.
+    Second,
+    /// The last one.
+    Last,
 }
 
 /// Bytes by when they were evicted.

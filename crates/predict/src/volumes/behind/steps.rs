@@ -9,10 +9,12 @@
 //! distance in bytes, which it survives or not ([`Curve`]). What later waves meet again lies as far apart as [`super::dram`] says, and what a
 //! launch leaves in the second level is there for the next one: kernels are timed again and again. Last levels serve others meanwhile.
 
-use super::dram::{Cause, Curve, Dram, Memory, Runs, Wave, middle};
-use super::reuse::{Footprint, bypasses};
+use super::dram::{Behind, Curve, Dram, Memory, Runs, Wave, middle};
+use super::reuse::Footprint;
+use crate::volumes::first_level::l1::Rule;
 use crate::volumes::kernel::subject::{Field, Side, Subject, Touch};
 use smallvec::SmallVec;
+use warpsight_ir::Profile;
 
 /// Volumes of the whole launch between the caches and device memory, one launch of many.
 pub fn dram(subject: &Subject, memory: &Memory, wave: &Wave, curve: &Curve) -> Dram {
@@ -26,51 +28,26 @@ pub fn dram(subject: &Subject, memory: &Memory, wave: &Wave, curve: &Curve) -> D
     let one = life.sequence(&items, 0, 1.0);
     let waves = runs.activity() * blocks as f64 / resident as f64;
     let cold = curve.cold(runs.touched(), memory.l2_effective);
-    let behind = |distance: f64| 1.0 - curve.survives(distance, memory.l2_effective);
-    let last = |distance: f64| memory.last_level.map_or_else(|| behind(distance), |(size, curve)| 1.0 - curve.survives(distance, size));
-
-    let mut dram = Dram { load_wave: 0.0, load: 0.0, store: 0.0, behind_l2: 0.0, by_cause: vec![], per_field: vec![] };
-    let mut causes = [0.0; 4];
-    for (i, field) in subject.fields.iter().enumerate() {
-        // Compulsory, within waves, and between them.
-        let volumes = |side: Side, all: f64, gone: &dyn Fn(f64) -> f64| {
-            let slot = slot(i, side);
-            let within: f64 = life.again.iter().filter(|again| again.slot == slot).map(|again| again.bytes * gone(again.distance)).sum();
-            let met = (waves * one.0[slot] - all).max(0.0);
-            let (later, wave) = runs.later(i, side);
-            let known: f64 = later.iter().map(|own| own.1).sum();
-            let share = if known > met { met / known } else { 1.0 };
-            let between = later.iter().map(|own| own.1 * share * gone(own.0)).sum::<f64>() + (met - known).max(0.0) * gone(wave);
-            [all * cold, waves * within, between]
+    let load_wave = waves * (0..subject.fields.len()).map(|field| one.0[slot(field, Side::Loads)]).sum::<f64>();
+    runs.summed(load_wave, cold, &|field, side, behind| {
+        let gone = |distance: f64| match (behind, memory.last_level) {
+            (Behind::Last, Some((size, curve))) => 1.0 - curve.survives(distance, size),
+            _ => 1.0 - curve.survives(distance, memory.l2_effective),
         };
-        let (mut load, mut store) = (0.0, 0.0);
-        let loads = runs.all(i, Side::Loads);
-        if let Some(all) = loads {
-            let found = volumes(Side::Loads, all, &last);
-            (0..3).for_each(|k| causes[k] += found[k]);
-            load += found.iter().sum::<f64>();
-            dram.behind_l2 += volumes(Side::Loads, all, &behind).iter().sum::<f64>();
-            dram.load_wave += waves * one.0[slot(i, Side::Loads)];
-        }
-        if let Some(all) = runs.all(i, Side::Stores) {
-            let found = volumes(Side::Stores, all, &last);
-            let again = if bypasses(field) { 0.0 } else { found[1] + found[2] };
-            store += found[0] + again;
-            if loads.is_none() {
-                // What is evicted half written is read back.
-                let read = runs.partial(i) * cold + again;
-                causes[3] += read;
-                load += read;
-                dram.behind_l2 += read;
-            }
-        }
-        dram.load += load;
-        dram.store += store;
-        dram.per_field.push((field.name.clone(), load, store));
-    }
-    let names = [Cause::Compulsory, Cause::WithinWave, Cause::BetweenWaves, Cause::PartialStore];
-    dram.by_cause = names.into_iter().zip(causes).filter(|cause| cause.1 > 0.0).collect();
-    dram
+        let (slot, all) = (slot(field, side), runs.all(field, side));
+        let within: f64 = life.again.iter().filter(|again| again.slot == slot).map(|again| again.bytes * gone(again.distance)).sum();
+        let met = (waves * one.0[slot] - all).max(0.0);
+        let (later, wave) = runs.later(field, side);
+        let known: f64 = later.iter().map(|own| own.1).sum();
+        let share = if known > met { met / known } else { 1.0 };
+        let between = later.iter().map(|own| own.1 * share * gone(own.0)).sum::<f64>() + (met - known).max(0.0) * gone(wave);
+        [all * cold, waves * within, between]
+    })
+}
+
+/// Whether waves are taken to run in step: of GPUs that nothing is recorded of.
+pub fn in_step(on: &Profile) -> bool {
+    Rule::of(on).is_err()
 }
 
 /// An access and whose it is.
@@ -157,8 +134,9 @@ impl<'a> Life<'a> {
                     continue;
                 };
                 let like = a.like.filter(|_| a.like == b.like && a.number == b.number);
-                // Tiles are stored element by element: pairs of as many that differ in constants touch as much.
+                // Tiles are stored element by element: pairs whose accesses lie alike to each other touch as much.
                 let known = next.last().filter(|own| like.is_some() && own.like == like && own.number == a.number + b.number);
+                let known = known.filter(|own| lie_alike(&items[own.first..own.first + own.number], &items[a.first..a.first + own.number]));
                 let touched = known.map_or_else(|| self.both(items, depth, a, b), |own| own.touched.clone());
                 let parts = Touched(a.touched.0.iter().zip(&b.touched.0).map(|(a, b)| a + b).collect());
                 self.meet(&parts, 1.0, &touched, times, (a.touched.all() + b.touched.all()) / 2.0);
@@ -219,6 +197,12 @@ impl<'a> Life<'a> {
         let footprint = Footprint::of(self.subject, &own, Some(side), None);
         footprint.map_or(0.0, |own| (own.distinct(self.begin, self.resident, 0.0, line) as i64 * line) as f64)
     }
+}
+
+/// Whether accesses that are like each other lie as far apart as others.
+fn lie_alike(one: &[Item], other: &[Item]) -> bool {
+    let apart = |items: &[Item], k: usize, i: usize| items[k].touch.coords[i].constant.wrapping_sub(items[0].touch.coords[i].constant);
+    (0..one.len()).all(|k| (0..3).all(|i| apart(one, k, i) == apart(other, k, i)))
 }
 
 /// An access with the loops from `depth` on alone; those around it are in the middle.

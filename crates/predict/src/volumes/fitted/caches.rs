@@ -4,6 +4,7 @@
 use super::curve::Fitted;
 use super::waves::within;
 use crate::volumes::behind::dram::Curve;
+use crate::volumes::behind::steps::in_step;
 use crate::volumes::behind::within::{Curves, Within};
 use crate::volumes::first_level::l1::Rule;
 use serde::Deserialize;
@@ -84,7 +85,7 @@ impl Caches {
             return Fitted { curve: Curve { in_step: Some(self.cdna_in_step), ..own.curve }, ..own };
         }
         let own = Curve::fitted("pooled");
-        if rule.is_err() {
+        if in_step(on) {
             return Fitted { curve: Curve { capacity: 1.0, steepness: self.whole.steepness, ..own.curve }, swept: true, ..own };
         }
         let (capacity, steepness) =

@@ -2,6 +2,7 @@
 
 use super::{Args, Prune, Search};
 use crate::failure::Failure;
+use crate::progress;
 use crate::record::Record;
 use crate::report::Column::{Below, Keep, Spare};
 use crate::report::{config, micros, note, out};
@@ -31,11 +32,21 @@ pub fn run(text: &str, args: &Args, target: &mut Target, record: &mut Record, js
     })?;
     let judging = Judging::new(target, args.top, args.runs);
     let judge = judging.judge(&target.profile);
-    let shapes = dynamic::choose(all, &judge)?;
+    let bar = progress::parts("choosing");
+    let show = |doing: &'static str, done: f64| {
+        if bar.prefix() != doing {
+            // How long one part took says nothing of the next.
+            bar.reset();
+            bar.set_prefix(doing);
+        }
+        progress::part_done(&bar, done);
+    };
+    let shapes = dynamic::choose(all, &judge, &show)?;
     let mut rng = fastrand::Rng::new();
     let name = (open.len() == 1).then(|| open[0].as_str());
     let mut observe = |family: &ScheduleFamily, attempt: &Attempt| record.attempt(family, attempt);
-    let table = dynamic::table(name, shapes, &judge, &mut *target.device, &mut rng, &mut observe)?;
+    let table = dynamic::table(name, shapes, &judge, &mut *target.device, &mut rng, &mut observe, &show)?;
+    bar.finish_and_clear();
     if let Some(folder) = &args.out {
         write(folder, text, (&open, sequence), &table, target)?;
     }
@@ -81,17 +92,24 @@ fn named(open: &[String], sizes: &[i64]) -> String {
     open.iter().zip(sizes).map(|(key, size)| format!("{key}={size}")).collect::<Vec<_>>().join(" ")
 }
 
-/// Sizes in words: runs of one dimension's sizes that follow each other in the table as `first..last`.
-fn served(kept: &Kept, table: &Table) -> Vec<String> {
-    let mut runs: Vec<(usize, usize)> = vec![];
-    for &shape in &kept.serves {
-        match runs.last_mut() {
-            Some(run) if run.1 + 1 == shape => run.1 = shape,
-            _ => runs.push((shape, shape)),
+/// Shapes, by their open sizes, in words: of one size `first..last` where all whole numbers between are there.
+fn in_words<'a>(shapes: impl Iterator<Item = &'a [i64]>) -> Vec<String> {
+    let mut runs: Vec<(&[i64], i64)> = vec![];
+    for sizes in shapes {
+        match (runs.last_mut(), sizes) {
+            (Some((_, last)), [size]) if *last + 1 == *size => *last = *size,
+            _ => runs.push((sizes, sizes[0])),
         }
     }
-    let text = |shape: usize| table.shapes[shape].sizes.iter().map(i64::to_string).collect::<Vec<_>>().join("x");
-    runs.into_iter().map(|(first, last)| if first == last { text(first) } else { format!("{}..{}", text(first), text(last)) }).collect()
+    let text = |(first, last): (&[i64], i64)| match first {
+        [size] if *size < last => format!("{size}..{last}"),
+        sizes => sizes.iter().map(i64::to_string).collect::<Vec<_>>().join("x"),
+    };
+    runs.into_iter().map(text).collect()
+}
+
+fn served(kept: &Kept, table: &Table) -> Vec<String> {
+    in_words(kept.serves.iter().map(|&shape| &table.shapes[shape].sizes[..]))
 }
 
 /// What is lost where kernels were timed: Σ of what they take over Σ of what the shapes' own choices take.
@@ -194,10 +212,16 @@ fn print(open: &[String], table: &Table) -> Result<(), Failure> {
     }
     out(format_args!("{rows}"))?;
     for (number, kept) in table.kept.iter().enumerate() {
-        for own in &kept.tried {
+        for own in kept.tried.iter().filter(|own| own.time.is_some()) {
             let loss = own.loss().map_or(String::new(), |loss| format!(", {:+.1} % to its own choice", percent(loss)));
             let time = own.time.map_or(String::new(), |time| format!(", {} us ({})", micros(time.0), time.1.name()));
             out(format_args!("kernel {number} is right with {}{time}{loss}", named(open, &table.shapes[own.shape].sizes)))?;
+        }
+    }
+    for (number, kept) in table.kept.iter().enumerate() {
+        let untimed = in_words(kept.tried.iter().filter(|own| own.time.is_none()).map(|own| &table.shapes[own.shape].sizes[..]));
+        if !untimed.is_empty() {
+            out(format_args!("kernel {number} is right, and was not timed, with {dims} {}", untimed.join(" ")))?;
         }
     }
     for (words, reason) in &table.rejected {
@@ -240,4 +264,17 @@ fn write(folder: &Path, text: &str, named: (&[String], &str), table: &Table, tar
     folder.write("dispatch.json", format!("{value:#}\n").as_bytes())?;
     note(format_args!("{} kernels and dispatch.json", table.kept.len()));
     Ok(folder.finish()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::in_words;
+
+    #[test]
+    fn a_range_is_written_where_every_size_of_it_is_there() {
+        let words = |shapes: &[&[i64]]| in_words(shapes.iter().copied()).join(" ");
+        assert_eq!(words(&[&[2], &[9]]), "2 9");
+        assert_eq!(words(&[&[2], &[3], &[4], &[9], &[16], &[17]]), "2..4 9 16..17");
+        assert_eq!(words(&[&[3, 8], &[3, 9], &[4, 8]]), "3x8 3x9 4x8");
+    }
 }

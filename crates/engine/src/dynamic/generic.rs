@@ -90,6 +90,16 @@ impl Generic {
         Kernel::of(&Checked::new(program).ok()?).ok()
     }
 
+    /// Lets the size be no more than what it is to serve.
+    pub fn narrow(&mut self, lo: i64, hi: i64) {
+        let size = SizeParam { lo, hi, ..self.size.clone() };
+        let program = Checked::new(Program { sizes: vec![size.clone()], ..self.program.clone().into_inner() });
+        if let Ok(program) = program {
+            self.lowered.sizes = vec![size.clone()];
+            (self.program, self.size) = (program, size);
+        }
+    }
+
     /// Where it may serve.
     pub fn positions(&self) -> Vec<usize> {
         let mut all: Vec<usize> = self.same.iter().chain(self.simpler.iter().flatten()).copied().collect();

@@ -18,7 +18,7 @@ pub struct Tried {
     pub shape: usize,
     /// How right.
     pub verdict: Verdict,
-    /// What it took; `None` where the device has no clock.
+    /// What it took; `None` where it was not timed, or the device has no clock.
     pub time: Option<(Seconds, TimeSource)>,
     /// What the shape's own choice takes there, where it runs.
     pub own: Option<Seconds>,
@@ -56,7 +56,10 @@ fn run(
     Ok(trial.judge(&result).map(|verdict| (verdict, median(&times).zip(result.timed.source))).map_err(|wrong| wrong.to_string()))
 }
 
-/// Keeps of the simpler forms of a kernel those at whose ends it is right.
+/// Keeps of the simpler forms of a kernel those at all of whose shapes it is right, which are given as [`Generic::of`] takes them.
+///
+/// # Errors
+/// A device that is lost.
 pub fn simpler(
     generic: &mut Generic,
     shapes: &[(usize, i64, &ScheduleFamily, Config)],
@@ -66,9 +69,8 @@ pub fn simpler(
     let mut right = vec![];
     for form in std::mem::take(&mut generic.simpler) {
         let mut all = true;
-        for at in [form.first(), form.last().filter(|_| form.len() > 1)].into_iter().flatten() {
-            let Some((_, value, family, config)) = shapes.iter().find(|own| own.0 == *at) else { continue };
-            all &= run(family, config, &generic.program, vec![*value], None, device, rng)?.is_ok();
+        for (_, value, family, config) in shapes.iter().filter(|own| form.contains(&own.0)) {
+            all = all && run(family, config, &generic.program, vec![*value], None, device, rng)?.is_ok();
         }
         right.extend(all.then_some(form));
     }
@@ -76,9 +78,9 @@ pub fn simpler(
     Ok(())
 }
 
-/// Runs a kernel at the first and the last shape that it serves, and at the greatest prime size between, beside the shape's own choice. The inner error says
-/// where and why it is wrong.
-pub fn ends(
+/// Runs and times a kernel at the first and the last shape that it serves, and at the greatest prime size between, beside the shape's own choice; where it has a
+/// Program for each shape, all others run, too. The inner error says where and why it is wrong.
+pub fn verify(
     kept: &Kept,
     shapes: &[Shape],
     judge: &Judge,
@@ -87,23 +89,22 @@ pub fn ends(
     observe: &mut Observer,
 ) -> Result<Result<Vec<Tried>, String>, EngineError> {
     let prime = kept.serves.iter().rev().find(|&&shape| shapes[shape].sizes.iter().any(|&size| is_prime(size)));
-    let mut where_to: Vec<usize> = kept.serves.first().into_iter().chain(prime).chain(kept.serves.last()).copied().collect();
-    where_to.sort_unstable();
-    where_to.dedup();
+    let ends: Vec<usize> = kept.serves.first().into_iter().chain(prime).chain(kept.serves.last()).copied().collect();
     let mut all = vec![];
-    for shape in where_to {
+    for &shape in kept.serves.iter().filter(|shape| kept.generic.is_none() || ends.contains(shape)) {
+        let runs = ends.contains(&shape).then_some(judge.runs);
         let Shape { family, sizes, ranked, .. } = &shapes[shape];
         let Some(config) = kept.meant.at(&shapes[shape], shapes) else { return Ok(Err(format!("not legal at {sizes:?}"))) };
         let ran = match &kept.generic {
-            Some(generic) => run(family, &config, &generic.program, vec![sizes[0]], Some(judge.runs), device, rng)?,
-            None => run(family, &config, &family.finish(&config)?, vec![], Some(judge.runs), device, rng)?,
+            Some(generic) => run(family, &config, &generic.program, vec![sizes[0]], runs, device, rng)?,
+            None => run(family, &config, &family.finish(&config)?, vec![], runs, device, rng)?,
         };
         let (verdict, time) = match ran {
             Ok(own) => own,
             Err(reason) => return Ok(Err(format!("at {sizes:?}: {reason}"))),
         };
         // Where it is the shape's own choice, and no other Program, it is not timed again.
-        let own = match ranked.first() {
+        let own = match ranked.first().filter(|_| runs.is_some()) {
             Some(first) if kept.generic.is_none() && first.config == config => time.map(|time| time.0),
             Some(first) => tune::attempt(family, first, judge, device, rng, &mut |attempt| observe(family, attempt))?
                 .ok()

@@ -128,7 +128,7 @@ const EXAMPLES: &str = "Examples:
     warpsight optimize --op \"matmul m=64 n=64 k=64\" --prune hardware --explain-pruning
   A convolution without Winograd's transforms:
     warpsight optimize --op \"conv2d n=1 c=64 h=14 w=14 k=64 r=3 s=3 pad=1\" --sequences direct
-  Kernels for every number of rows, as few as lose 5 % at most, and which is whose:
+  Few kernels for every number of rows, which lose 5 % at most (predicted), and which is whose:
     warpsight optimize --op \"softmax n=1..64 c=1000\" --out kernels
   What a step of lowering makes of it:
     warpsight optimize --op \"softmax n=4 c=100\" --dump program";

@@ -1,4 +1,4 @@
-//! One expression in many shapes: each is chosen for anew, and then as few kernels are kept as lose little by it.
+//! One expression in many shapes: each is chosen for anew, and then few kernels are kept, which lose little by it.
 //!
 //! A configuration serves several sizes of one open dimension by one Program with a size ([`generic::Generic`]), and, where several dimensions
 //! are open, by a Program for each shape. Which are kept is a cover of the shapes, made greedily: always the kernel that serves most of what is

@@ -115,7 +115,7 @@ pub enum OperatorError {
         value: String,
     },
     /// More shapes than are chosen for together.
-    #[error("`{operator}`: with the sizes of `{key}` there are {shapes} shapes, at most {most} are chosen for together")]
+    #[error("`{operator}`: with the sizes of `{key}` there are at least {shapes} shapes, at most {most} are chosen for together")]
     TooManyShapes {
         /// The operator.
         operator: String,

@@ -21,7 +21,7 @@ use warpsight_generate::operators::{Shapes, parse_shapes};
 use warpsight_generate::{Candidate, Operator, ScheduleFamily, TensorExpr};
 use warpsight_ir::Family;
 
-/// Chooses for every shape that the text describes, and keeps as few kernels as lose little by it.
+/// Chooses for every shape that the text describes, and keeps few kernels, which lose little by it.
 pub fn run(text: &str, args: &Args, target: &mut Target, record: &mut Record, json: bool) -> Result<(), Failure> {
     let Shapes { open, all } = parse_shapes(text).map_err(|e| Failure::input(e.to_string()).at(text))?;
     all.iter().try_for_each(|own| check_operator(&own.1, &target.device.info().limits))?;

@@ -58,7 +58,7 @@ pub fn help() -> String {
     format!(
         "One operator instead, for instance \"matmul m=64 n=64 k=64\". Operators and their keys (those in brackets may be left out; \
          dtype is f32, f16s (half storage, float arithmetic) or f16 (half storage and arithmetic); weights is constant, packed in advance, or none: inputs like others):\n{}\n\
-         Sizes may be open: a range with both its ends, m=1..512, or a list, m=1,8,17,512. Then each shape is chosen for, and as few kernels are kept as \
+         Sizes may be open: a range with both its ends, m=1..512, or a list, m=1,8,17,512. Then each shape is chosen for, and few kernels are kept, which \
          lose 5 % at most at every shape by the model, against the best kernel counted there of the first sequence that is one kernel at every shape (several \
          kernels, such as Winograd, may be faster at one shape); where one size is open a kernel takes it as an argument if its configuration has one form for \
          all, else it is compiled for each shape. Written kernels have no launch.json yet.",

@@ -7,10 +7,8 @@ use crate::graph::{Origin, TensorId};
 use crate::onnx::attributes::NodeView;
 use crate::onnx::literal::is_int;
 use crate::onnx::proto::tensor_proto::DataType;
-use warpsight_generate::operators::{Coordinates, Interpolation, Nearest};
+use warpsight_generate::operators::{Coordinates, EXACT, Interpolation, Nearest};
 
-/// Whole numbers up to this are floats, as which all tensors are computed.
-const EXACT: u64 = 1 << 24;
 /// Outputs of a node that parts a tensor.
 const MAX_PARTS: usize = 4096;
 
@@ -21,7 +19,7 @@ impl Importer {
         if ints.values.is_empty() {
             return Err(view.bad(format!("input {position} is empty")));
         }
-        if let Some(large) = ints.values.iter().find(|v| v.unsigned_abs() > EXACT) {
+        if let Some(large) = ints.values.iter().find(|v| v.unsigned_abs() > EXACT.unsigned_abs()) {
             return Err(view.unsupported(format!("the whole number {large} beside computed ones (at most {EXACT})")));
         }
         let name = format!("{}.{}", view.proto.output[0], view.proto.input[position]);

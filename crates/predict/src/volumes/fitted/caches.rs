@@ -97,7 +97,7 @@ impl Caches {
     pub fn last(&self, on: &Profile) -> Curve {
         let within = on.memory.llc.bytes.get().map(|bytes| within(bytes.0));
         let second = Curve { within, ..self.between(on).curve };
-        if Rule::of(on).is_err() {
+        if in_step(on) {
             return second;
         }
         Curve { capacity: self.whole.share, steepness: self.whole.steepness, ..second }

@@ -116,7 +116,7 @@ mod tests {
         assert!(refused("matmul m=1..2 n=4 k=4 dtype=f32,f16").contains("only sizes of tensors"));
         assert_eq!(
             refused("matmul m=1..64 n=1..64 k=4"),
-            "`matmul`: with the sizes of `n` there are 4096 shapes, at most 1024 are chosen for together"
+            "`matmul`: with the sizes of `n` there are at least 4096 shapes, at most 1024 are chosen for together"
         );
         assert!(refused("matmul m=1..2000000000 n=4 k=4").contains("at most 1024"));
         assert!(refused("matmul m=1..2 n=4").contains("needs `k=`"));

@@ -1,15 +1,44 @@
 //! The host CPU as a [`Profile`], for OpenCL devices that run kernels on it (PoCL and the like).
 //!
-//! What CPUID states is a vendor fact. What it does not state (ports, bandwidths, latencies) is assumed, with the reason and an interval
-//! wide enough for the CPUs of the last ten years; probing a device replaces it.
+//! What CPUID states is a vendor fact. Clock, multiply-adds and bandwidths are measured once ([`measure`]) and kept for a day, so that what is
+//! predicted at one time does not change from command to command. What neither tells (ports, latencies) is assumed, with the reason and an
+//! interval wide enough for the CPUs of the last ten years; probing a device replaces it.
 
+#[cfg(target_arch = "x86_64")]
+mod measure;
+
+use crate::cache;
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+use std::sync::OnceLock;
+use std::time::Duration;
 use warpsight_ir::layout::ImageLayout;
 use warpsight_ir::profile::{Cache, Execution, Fact, Images, Matrix, Memory, Profile, Source, Tlb};
 use warpsight_ir::{Bytes, BytesPerSecond, Cycles, Hertz, Seconds};
 
 /// The profile of the CPU this runs on, named `host`. Outside x86-64 nothing but the number of cores is known.
 pub fn host_profile() -> Profile {
-    profile(&Host::read())
+    static READ: OnceLock<Profile> = OnceLock::new();
+    READ.get_or_init(|| {
+        let host = Host::read();
+        let measured = host.measured();
+        profile(&Host { measured, ..host })
+    })
+    .clone()
+}
+
+/// How long what was measured is kept.
+const KEPT: Duration = Duration::from_secs(24 * 3600);
+
+/// What was measured of the CPU.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+struct Measured {
+    /// Hertz.
+    clock: f64,
+    /// Multiply-adds of f32 a clock and core, in the widest vectors.
+    fma: Option<f64>,
+    /// Bytes per second that all cores read from L2, L3 and memory; `None` where a level is missing, or longer than what is walked through.
+    read: [Option<f64>; 3],
 }
 
 /// What the CPU says of itself.
@@ -23,6 +52,7 @@ struct Host {
     clock: Option<Clock>,
     /// L1 data, L2 and L3.
     caches: [Option<CacheFacts>; 3],
+    measured: Option<Measured>,
 }
 
 /// The widest vector unit that the operating system has enabled.
@@ -58,6 +88,39 @@ impl Host {
     fn read() -> Self {
         let cores = std::thread::available_parallelism().ok().and_then(|n| u32::try_from(n.get()).ok());
         Self { cores, ..Self::cpuid() }
+    }
+
+    /// What was measured of this CPU within a day, or is now.
+    fn measured(&self) -> Option<Measured> {
+        let says = [format!("{self:?}"), env!("CARGO_PKG_VERSION").to_owned()];
+        let name = format!("host-{}.json", &cache::key(&[&says[0], &says[1]])[..16]);
+        let path = cache::default_directory().map(|kernels| kernels.with_file_name(name));
+        if let Some(kept) = path.as_deref().and_then(kept) {
+            return Some(kept);
+        }
+        let found = self.measure()?;
+        if let (Some(path), Ok(text)) = (&path, serde_json::to_string(&found)) {
+            // Without a place to keep it the next command measures again.
+            let _ = path.parent().map(warpsight_files::make_folder);
+            let _ = warpsight_files::write(path, text.as_bytes());
+        }
+        Some(found)
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    fn measure(&self) -> Option<Measured> {
+        use measure::Width;
+        let width = match self.simd? {
+            Simd { lanes: 16, .. } => Width::Avx512,
+            Simd { fused: true, .. } => Width::Fma,
+            _ => Width::Sse,
+        };
+        measure::measure(self.cores? as usize, width, self.caches.map(|level| level.map(|own| (own.bytes, own.sharing))))
+    }
+
+    #[cfg(not(target_arch = "x86_64"))]
+    fn measure(&self) -> Option<Measured> {
+        None
     }
 
     #[cfg(not(target_arch = "x86_64"))]
@@ -101,8 +164,15 @@ impl Host {
         } else {
             Simd { name: "SSE", lanes: 4, registers: 16, fused: false }
         };
-        Self { clock: stated.or_else(named), brand, cores: None, simd: Some(simd), caches }
+        Self { clock: stated.or_else(named), brand, simd: Some(simd), caches, ..Self::default() }
     }
+}
+
+/// What a file keeps, if it is no older than a day and makes sense.
+fn kept(path: &Path) -> Option<Measured> {
+    let age = std::fs::metadata(path).ok()?.modified().ok()?.elapsed().ok()?;
+    let text = warpsight_files::read_text(path, warpsight_files::TEXT).ok()?;
+    serde_json::from_str(&text).ok().filter(|found: &Measured| age < KEPT && found.clock > 0.0)
 }
 
 /// The clock at the end of a brand string, `… @ 2.50GHz`, in Hz.
@@ -123,8 +193,14 @@ fn assumed<T>(lo: T, value: T, hi: T, reason: impl Into<String>) -> Fact<T> {
     Fact::between(lo, value, hi, Source::Assumed, reason)
 }
 
+/// A measured number, of three digits. That others used the machine, or that its clock was another, is the interval.
+fn measured<T>(unit: impl Fn(f64) -> T, value: f64, how: &str) -> Fact<T> {
+    let value = format!("{value:.2e}").parse().unwrap_or(value);
+    Fact::between(unit(0.9 * value), unit(value), unit(1.05 * value), Source::Measured, how)
+}
+
 fn profile(host: &Host) -> Profile {
-    let clock = match host.clock {
+    let stated = match host.clock {
         Some(Clock { base, max: Some(max), cite }) => Fact::between(Hertz(base), Hertz(base), Hertz(max), Source::Vendor, cite),
         Some(Clock { base, max: None, cite }) => Fact::known(Hertz(base), Source::Vendor, cite),
         None => assumed(
@@ -133,6 +209,10 @@ fn profile(host: &Host) -> Profile {
             Hertz(6e9),
             "neither CPUID leaf 0x16 nor the brand string states a clock; 2.5 GHz lies amid the base clocks of desktop and server CPUs",
         ),
+    };
+    let clock = match host.measured {
+        Some(found) => measured(Hertz, found.clock, "chains of products on all cores at once, the fastest of twelve spans"),
+        None => stated,
     };
     let rate = Rate { hertz: clock.get().map_or(2.5e9, |c| c.0), cores: f64::from(host.cores.unwrap_or(1)) };
     Profile {
@@ -159,6 +239,7 @@ fn execution(host: &Host, clock: Fact<Hertz>) -> Execution {
         Some(simd) => Fact::known(value(simd), Source::Vendor, format!("CPUID leaves 1 and 7: {} {what}", simd.name)),
         None => Fact::unknown(NO_CPUID),
     };
+    let fma = host.measured.and_then(|found| found.fma);
     Execution {
         cores: match host.cores {
             Some(cores) => Fact::known(cores, Source::Vendor, "the operating system: hardware threads this process may use"),
@@ -181,14 +262,15 @@ fn execution(host: &Host, clock: Fact<Hertz>) -> Execution {
         local: Fact::unknown("local memory is ordinary memory; the OpenCL driver sets a limit at run time"),
         local_granule: Fact::absent("local memory is ordinary memory"),
         local_reserved: Fact::absent("local memory is ordinary memory"),
-        fma_per_clock: match host.simd {
-            Some(Simd { lanes: 16, .. }) => assumed(
+        fma_per_clock: match (fma, host.simd) {
+            (Some(fma), _) => measured(|own| own, fma, "twelve sums in registers on all cores at once"),
+            (None, Some(Simd { lanes: 16, .. })) => assumed(
                 16.0,
                 16.0,
                 32.0,
                 "16 lanes of AVX-512, one instruction a clock: Zen 4 and client cores join two 256-bit ports for one; server cores and Zen 5 have two",
             ),
-            Some(Simd { lanes, fused: true, .. }) => {
+            (None, Some(Simd { lanes, fused: true, .. })) => {
                 let lanes = f64::from(lanes);
                 assumed(
                     lanes,
@@ -197,7 +279,7 @@ fn execution(host: &Host, clock: Fact<Hertz>) -> Execution {
                     "lanes of a register times two ports, as every core with FMA since Haswell and Zen 2 has",
                 )
             }
-            Some(Simd { lanes, fused: false, .. }) => {
+            (None, Some(Simd { lanes, fused: false, .. })) => {
                 let lanes = f64::from(lanes);
                 assumed(
                     lanes / 2.0,
@@ -206,15 +288,16 @@ fn execution(host: &Host, clock: Fact<Hertz>) -> Execution {
                     "no FMA: a multiplication and an addition a clock on a port each, together one multiply-add a lane",
                 )
             }
-            None => Fact::unknown(NO_CPUID),
+            (None, None) => Fact::unknown(NO_CPUID),
         },
-        fma64_per_clock: match host.simd {
-            Some(Simd { lanes: 16, .. }) => assumed(8.0, 8.0, 16.0, "half the f32 lanes: a register holds half as many f64"),
-            Some(Simd { lanes, fused, .. }) => {
+        fma64_per_clock: match (fma, host.simd) {
+            (Some(fma), _) => measured(|own| own, fma / 2.0, "half of the f32 rate: a register holds half as many f64"),
+            (None, Some(Simd { lanes: 16, .. })) => assumed(8.0, 8.0, 16.0, "half the f32 lanes: a register holds half as many f64"),
+            (None, Some(Simd { lanes, fused, .. })) => {
                 let lanes = f64::from(lanes) / 2.0 * if fused { 2.0 } else { 1.0 };
                 assumed(lanes / 2.0, lanes, lanes, "half the f32 lanes: a register holds half as many f64")
             }
-            None => Fact::unknown(NO_CPUID),
+            (None, None) => Fact::unknown(NO_CPUID),
         },
         lsu_lanes: match host.simd {
             Some(_) => assumed(4, load_bytes(host) / 4, 32, "the bytes that L1 is taken to deliver a clock, in words of 4"),
@@ -275,6 +358,11 @@ fn memory(host: &Host, rate: Rate) -> Memory {
     let load = f64::from(load_bytes(host));
     let l1_rate = rate.bytes([load / 2.0, load, 2.0 * load], "two vector loads, of 32 bytes each where vectors are wider");
     let seconds = |ns: f64| Cycles(ns * 1e-9 * rate.hertz);
+    let [l2_read, l3_read, memory_read] = host.measured.map_or([None; 3], |found| found.read);
+    let read = |found: Option<f64>, otherwise: Fact<BytesPerSecond>| match found {
+        Some(rate) => measured(BytesPerSecond, rate, "all cores at once read memory of their own in order, the fastest of twelve passes"),
+        None => otherwise,
+    };
     Memory {
         texture_l1: Cache::absent("a CPU has no texture units: images are emulated by loads and arithmetic"),
         local_bandwidth: l1_rate.clone(),
@@ -287,20 +375,23 @@ fn memory(host: &Host, rate: Rate) -> Memory {
         l2: cache(
             host,
             l2,
-            rate.bytes([10.0, 32.0, 64.0], "half a line to a line between L1 and L2 at best"),
+            read(l2_read, rate.bytes([10.0, 32.0, 64.0], "half a line to a line between L1 and L2 at best")),
             assumed(Cycles(10.0), Cycles(14.0), Cycles(20.0), "12 to 17 cycles on most cores"),
         ),
         llc: cache(
             host,
             l3,
-            rate.bytes([3.0, 10.0, 32.0], "sliced caches behind a mesh or ring, shared by all cores"),
+            read(l3_read, rate.bytes([3.0, 10.0, 32.0], "sliced caches behind a mesh or ring, shared by all cores")),
             assumed(Cycles(30.0), Cycles(50.0), Cycles(120.0), "40 to 50 cycles on client parts, twice that on large servers"),
         ),
-        dram_bandwidth: assumed(
-            BytesPerSecond(4e9 * rate.cores),
-            BytesPerSecond(8e9 * rate.cores),
-            BytesPerSecond(25e9 * rate.cores),
-            "8 GB/s a core: two channels of DDR4 or DDR5 feed 4 to 8 cores, twelve feed 96; a virtual machine's share is not known",
+        dram_bandwidth: read(
+            memory_read,
+            assumed(
+                BytesPerSecond(4e9 * rate.cores),
+                BytesPerSecond(8e9 * rate.cores),
+                BytesPerSecond(25e9 * rate.cores),
+                "8 GB/s a core: two channels of DDR4 or DDR5 feed 4 to 8 cores, twelve feed 96; a virtual machine's share is not known",
+            ),
         ),
         dram_latency: assumed(seconds(60.0), seconds(90.0), seconds(200.0), "90 ns at this clock: 70 to 110 ns on most machines"),
         sector: line(l1, "CPUID leaf 4 (0x8000001D on AMD): the line of L1; CPU caches fetch whole lines"),
@@ -389,6 +480,7 @@ mod tests {
             simd: Some(Simd { name: "AVX", lanes: 8, registers: 16, fused: true }),
             clock: Some(Clock { base: 3e9, max: Some(4e9), cite: "test" }),
             caches: [Some(l1), Some(l2), None],
+            measured: None,
         });
         assert_eq!(p.description, "A CPU");
         assert_eq!((p.execution.fma_per_clock.get(), p.execution.max_registers.get()), (Some(&16.0), Some(&128)));
@@ -405,6 +497,44 @@ mod tests {
         let m = &p.memory;
         assert_eq!([&m.sector, &m.dram_fetch, &m.l2_effective].map(Fact::get), [64.0, 64.0, 1_048_576.0].map(Bytes).each_ref().map(Some));
         assert!(p.memory.dram_latency.get().is_some_and(|c| (c.0 - 270.0).abs() < 1e-6));
+    }
+
+    #[test]
+    fn what_was_measured_replaces_assumptions() {
+        let simd = Some(Simd { name: "AVX-512", lanes: 16, registers: 32, fused: true });
+        let measured = Some(Measured { clock: 3.9712e9, fma: Some(32.2), read: [Some(4e11), None, Some(6e10)] });
+        let l2 = Some(CacheFacts { bytes: 1 << 20, line: 64, ways: Some(16), sharing: 1 });
+        let host = Host { simd, measured, cores: Some(2), caches: [l2, l2, l2], ..Host::default() };
+        let p = profile(&host);
+        assert!(
+            matches!(p.execution.clock, Fact::Known { value: Hertz(v), source: Source::Measured, .. } if v == 3.97e9),
+            "{:?}",
+            p.execution.clock
+        );
+        assert_eq!((p.execution.fma_per_clock.get(), p.execution.fma64_per_clock.get()), (Some(&32.2), Some(&16.1)));
+        let m = &p.memory;
+        assert_eq!([m.l2.bandwidth.get(), m.dram_bandwidth.get()], [4e11, 6e10].map(BytesPerSecond).each_ref().map(Some));
+        // What was not measured is assumed, at the measured clock.
+        assert!(matches!(m.llc.bandwidth, Fact::Known { value: BytesPerSecond(v), source: Source::Assumed, .. } if v == 20.0 * 3.97e9));
+    }
+
+    #[test]
+    fn what_is_kept_is_read_back_unless_it_makes_no_sense() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("host.json");
+        let found = Measured { clock: 3e9, fma: None, read: [None, Some(1e10), None] };
+        for (text, read) in [
+            (serde_json::to_string(&found).unwrap(), Some(found)),
+            ("{\"clock\":0,\"read\":[null,null,null]}".into(), None),
+            ("{".into(), None),
+        ] {
+            std::fs::write(&path, text).unwrap();
+            assert_eq!(kept(&path), read);
+        }
+        let old = std::time::SystemTime::now() - KEPT - Duration::from_secs(1);
+        std::fs::write(&path, serde_json::to_string(&found).unwrap()).unwrap();
+        std::fs::File::options().write(true).open(&path).unwrap().set_modified(old).unwrap();
+        assert_eq!((kept(&path), kept(&folder.path().join("none"))), (None, None));
     }
 
     #[test]

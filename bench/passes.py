@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What each pass of lowering gains: paper 001's ablation (figure 17) on its four convolutions. Makes bench/passes.md.
 
-    cargo build --release -p warpsight && python3 bench/passes.py
+    cargo build --release -p warpsight && python3 bench/passes.py     # an hour of one core; what is interrupted goes on
 
 Every column is the model's pick, unmeasured and verified, with kernels made without one pass, or with one that is not applied by default. A pick is
 of the space that is left: without images another configuration is taken, without the other passes the same one.
@@ -10,7 +10,6 @@ of the space that is left: without images another configuration is taken, withou
 import argparse
 import json
 import sys
-import tempfile
 from pathlib import Path
 
 from common import ROOT, TARGET, call, write_json
@@ -31,10 +30,11 @@ WAYS = [
 ]
 
 
-def time_of(args, device, shape, way, store):
+def time_of(args, device, shape, way):
+    """Seconds of a pick (simulated), or None, and why is said."""
     h, w, cin, cout = shape
     op = f"conv2d n=1 c={cin} h={h} w={w} k={cout} r=1 s=1 dtype={args.dtype}"
-    out, why = call([args.warpsight, "optimize", "--op", op, "--device", device, "--store", store, "--json", *way], args.timeout)
+    out, why = call([args.warpsight, "optimize", "--op", op, "--device", device, "--store", args.store, "--json", *way], args.timeout)
     if out is None:
         print(f"{device} {op} {way}: {why}", file=sys.stderr)
         return None
@@ -43,15 +43,23 @@ def time_of(args, device, shape, way, store):
     return (value.get("chosen") or value["sequence"])["time_s"]
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--warpsight", type=Path, default=TARGET / "release" / "warpsight", help="the command (default: %(default)s)")
-    parser.add_argument("--device", action="append", help="a device; may be repeated (default: the four simulated phones)")
-    parser.add_argument("--dtype", default="f16s", help="element type (default: %(default)s)")
-    parser.add_argument("--timeout", type=int, default=900, metavar="S", help="seconds for one pick (default: %(default)s)")
-    parser.add_argument("--out", type=Path, default=ROOT / "bench" / "passes.md", help="the page (default: %(default)s)")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the times as JSON too")
-    args = parser.parse_args()
+def words(numbers):
+    return " ".join(map(str, numbers))
+
+
+def measure(args, results):
+    """Times of each device, shape and way, written as they come; those that there are stay."""
+    for device in args.device or DEVICES:
+        for shape in SHAPES:
+            times = results.setdefault(device, {}).setdefault(words(shape), {})
+            for name, way in WAYS:
+                if times.get(name) is None:
+                    times[name] = time_of(args, device, shape, way)
+                    write_json(args.results, results)
+            print(f"{device} {words(shape)}: {times}", file=sys.stderr)
+
+
+def report(args, results):
     lines = [
         "# What each pass of lowering gains",
         "",
@@ -60,19 +68,28 @@ def main():
         "their best on an Adreno 640 (published, not rerun), and that images gain more there, broadcasts more on Mali. A simulated device keeps one vector",
         "of a scalar in as many registers; whether a real compiler spills them, as the paper's does, it does not know.",
     ]
-    rows = []
-    with tempfile.TemporaryDirectory() as folder:
-        for device in args.device or DEVICES:
-            lines += ["", f"## {device}", "", "| H W Cin Cout | µs | " + " | ".join(name for name, _ in WAYS[1:]) + " |", "|---" * (len(WAYS) + 1) + "|"]
-            for shape in SHAPES:
-                times = {name: time_of(args, device, shape, way, Path(folder) / "store.sqlite") for name, way in WAYS}
-                rows.append({"device": device, "shape": shape, "time_s": times})
-                first = times["all"]
-                cells = [f"×{times[name] / first:.2f}" if first and times[name] else "–" for name, _ in WAYS[1:]]
-                lines.append(f"| {' '.join(map(str, shape))} | {first * 1e6:.0f} | " + " | ".join(cells) + " |" if first else f"| {shape} | – |")
-                print(lines[-1], flush=True)
-    args.out.write_text("\n".join(lines) + "\n")
-    write_json(args.json, rows)
+    for device in filter(results.get, DEVICES):
+        lines += ["", f"## {device}", "", "| H W Cin Cout | µs | " + " | ".join(name for name, _ in WAYS[1:]) + " |", "|---" * (len(WAYS) + 1) + "|"]
+        for shape, times in results[device].items():
+            first = times["all"]
+            cells = [f"×{times[name] / first:.2f}" if first and times[name] else "–" for name, _ in WAYS[1:]]
+            lines.append(f"| {shape} | {first * 1e6:.0f} | " + " | ".join(cells) + " |" if first else f"| {shape} | – |")
+    return "\n".join(lines) + "\n"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--warpsight", type=Path, default=TARGET / "release" / "warpsight", help="the command (default: %(default)s)")
+    parser.add_argument("--device", action="append", choices=DEVICES, help="a device; may be repeated (default: all four)")
+    parser.add_argument("--dtype", default="f16s", help="element type (default: %(default)s)")
+    parser.add_argument("--timeout", type=int, default=900, metavar="S", help="seconds for one pick (default: %(default)s)")
+    parser.add_argument("--store", type=Path, default=TARGET / "passes.sqlite", help="kernels that were simulated stay there (default: %(default)s)")
+    parser.add_argument("--results", type=Path, default=TARGET / "passes.json", help="times, written as they come (default: %(default)s)")
+    parser.add_argument("--out", type=Path, default=ROOT / "bench" / "passes.md", help="the page (default: %(default)s)")
+    args = parser.parse_args()
+    results = json.loads(args.results.read_text()) if args.results.exists() else {}
+    measure(args, results)
+    args.out.write_text(report(args, results))
 
 
 if __name__ == "__main__":

@@ -17,8 +17,9 @@ const NAME: &str = "bandwidth";
 const EACH: u32 = 24;
 /// The same where memory is streamed through: few keep its rows open, many are under way.
 const STREAMING: [u32; 3] = [1, 4, EACH];
-/// Groups for every core, and work-items of each, where images are fetched from: whole warps of any device.
-const FETCHING: [(u32, u32); 2] = [(EACH, 128), (2 * EACH, 64)];
+/// Groups for every core, and work-items of each, where images are fetched from: whole warps of any device. The units of a core share the warps
+/// of a group, so in one of the launches these are a multiple of three, in the others powers of two.
+const FETCHING: [(u32, u32); 3] = [(EACH, 128), (2 * EACH, 64), (EACH, 96)];
 /// Footprints of buffers, in bytes, doubled from one to the other; the largest holds what a driver calls its last cache so many times.
 const SMALLEST: u64 = 2 << 10;
 const LARGEST: u64 = 64 << 20;

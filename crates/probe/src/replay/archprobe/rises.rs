@@ -3,6 +3,9 @@
 //! Beyond the capacity of a least-recently-used cache the misses of a cyclic walk rise along a ramp, which ends at the latest where the
 //! footprint is twice the capacity (each set one line too many). So a rise is a ramp between two flat stretches, and is judged in a window
 //! from half its beginning to twice its end. Flat stretches with outliers, slow creep and steps that do not last are no rises.
+//!
+//! [`crate::fit::steps`] takes the creep before a ramp that the recording ends on for its beginning, and [`crate::fit::levels`] knows walks in random
+//! order, whose misses lie about the capacity, not in order, whose misses begin there: a test keeps both, since either here would be a finder less.
 
 /// The end of a cache.
 #[derive(Clone, Debug, PartialEq)]

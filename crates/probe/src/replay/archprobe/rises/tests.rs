@@ -55,3 +55,27 @@ fn a_ramp_that_has_not_ended_begins_somewhere() {
     assert_eq!((found.len(), found[0].until), (1, None));
     assert!((found[0].from / 131_072.0 - 1.0).abs() < 0.01, "{found:?}");
 }
+
+#[test]
+fn the_other_finders_of_changes_see_something_else() {
+    // As the Adreno 640's buffers: latency creeps by 2.5 %, then rises over the last few per cent of what was walked.
+    let creeping = |bytes: f64| 1e-7 * (1.0 + 0.025 * ramp(95e3, 131_072.0, bytes) + 0.4 * ramp(131_072.0, 137e3, bytes));
+    let curve = curve(1, 137_000, 0.001, 0.0, creeping);
+    let found = rises(&curve);
+    assert!(found.len() == 1 && found[0].between.0 <= 131_072.0 && 131_072.0 <= found[0].between.1, "{found:?}");
+    let rows: Vec<(f64, Vec<f64>)> = stretches(&curve).into_iter().map(|(bytes, seconds)| (bytes, vec![seconds])).collect();
+    let steps = crate::fit::steps::steps(&rows).changes;
+    assert!(steps.iter().all(|change| change.left < 120e3), "steps could take its place: {steps:?}");
+
+    // A walk in order through a cache of 64 KiB misses from there on.
+    let walked = curve_of_a_ramp();
+    let found = rises(&walked);
+    assert!(found.len() == 1 && found[0].between.0 <= 65_536.0 && 65_536.0 <= found[0].between.1, "{found:?}");
+    let point = |(bytes, seconds)| crate::fit::levels::Point { bytes, seconds, noise: 0.001 };
+    let levels = crate::fit::levels::fit(&stretches(&walked).into_iter().map(point).collect::<Vec<_>>()).expect("levels").caches;
+    assert!(levels.iter().all(|level| level.between.0 > 66_000.0), "levels could take its place: {levels:?}");
+}
+
+fn curve_of_a_ramp() -> Vec<(f64, f64)> {
+    curve(2, 1 << 18, 0.001, 0.0, |bytes| 1e-7 * (1.0 + 0.5 * ramp(65_536.0, 70_000.0, bytes)))
+}

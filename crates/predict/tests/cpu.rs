@@ -64,13 +64,16 @@ fn a_copy_loads_what_it_writes_too() {
     let found = of(&copy(1024, "write_back"), &on);
     let v = &found.volumes;
     assert_eq!((v.l1_requested, v.l2_load_compulsory), (Some(4.0), Some(4.0)));
-    assert_eq!((v.l2_load, v.l2_store, v.dram_load, v.dram_store), (Some(8.0), Some(4.0), Some(8.0), Some(4.0)));
+    // But for what the launch before left in a cache of an eighth of this.
+    let bytes = [v.l2_load, v.l2_store, v.dram_load, v.dram_store].map(Option::unwrap);
+    assert!(bytes.iter().zip([8.0, 4.0, 8.0, 4.0]).all(|(found, all)| (found / all - 1.0).abs() < 1e-4), "{bytes:?}");
     let dram = 12.0 * 16777216.0 / 4e10;
-    assert!((seconds(&found, Limiter::Dram) / dram - 1.0).abs() < 1e-9);
+    assert!((seconds(&found, Limiter::Dram) / dram - 1.0).abs() < 1e-4);
     assert_eq!(found.limiter, Some(Limiter::Dram));
     assert!((1.0..1.1).contains(&(found.seconds.0 / dram)), "{}", found.seconds.0 / dram);
     let streaming = of(&copy(1024, "non_temporal"), &on).volumes;
-    assert_eq!((streaming.dram_load, streaming.dram_store), (Some(4.0), Some(4.0)), "stores that bypass the caches load nothing");
+    let bytes = [streaming.dram_load, streaming.dram_store].map(Option::unwrap);
+    assert!(bytes.iter().all(|found| (found / 4.0 - 1.0).abs() < 1e-3), "stores that bypass the caches load nothing: {bytes:?}");
 }
 
 /// Rows become vectors of 8 f32 where they are long, or leave no rest.
@@ -107,6 +110,8 @@ fn caches_hold_rows_or_do_not() {
     let load = |l1: f64, block: &str| {
         let mut on = cpu();
         on.memory.buffer_l1.bytes = known(Bytes(l1));
+        // Less than what the launch before touched.
+        on.memory.llc.bytes = known(Bytes(2097152.0));
         let found = of(&star(block), &on).volumes;
         (found.l2_load.unwrap(), found.dram_load.unwrap())
     };
@@ -117,6 +122,34 @@ fn caches_hold_rows_or_do_not() {
     // Tall groups of short rows: the rows above and below are still there.
     let short = load(8192.0, "[64, 16]");
     assert!((16.0..20.0).contains(&short.0), "{short:?}");
+}
+
+/// Work-items that walk through 64 channels three times, and meet a third of the rows of those beside them: each meets 69 KiB of A, which are
+/// behind 48 KiB when the next begins, whatever axis leads through the weights alone or ends at an edge.
+#[test]
+fn what_a_work_item_walks_through_is_gone_for_the_next() {
+    let load = |kib: f64, filters: u32| {
+        let mut on = cpu();
+        on.memory.buffer_l1.bytes = known(Bytes(kib * 1024.0));
+        let rows: Vec<String> = (0..8)
+            .map(|i| format!("{{ at = [\"tx\", \"16*ty + r + {}\", \"c\"], guard = [\"0 <= 16*ty + r + {} < 57\"] }}", 2 * i, 2 * i))
+            .collect();
+        let text = format!(
+            "name = \"walk\"\nblock = [1, 1, 1]\ngrid = [28, 4, {filters}]\nregisters = 150\nflops = {{ f32x16_fma = 1536 }}\n\
+             [[loop]]\nname = \"r\"\ntrips = 3\n[[loop]]\nname = \"c\"\ntrips = 64\n\
+             [[field]]\nname = \"A\"\nelement = \"f32\"\ndims = [57, 57, 64]\nload = [{}]\n\
+             [[field]]\nname = \"W\"\nelement = \"f32\"\ndims = [16, 64, 3, {filters}]\nload = [{{ at = [0, \"c\", \"r\", \"tz\"], width = 16 }}]\n\
+             [[field]]\nname = \"B\"\nelement = \"f32\"\ndims = [16, 28, 4, {filters}]\nstore = [{{ at = [0, \"tx\", \"ty\", \"tz\"], width = 16 }}]\n",
+            rows.join(", ")
+        );
+        of(&text, &on).volumes.l2_load.unwrap()
+    };
+    // 15 or 16 of 17 rows in a line or two each, 64 channels, 7 of 8 work-items inside; 64 · 3 lines of weights.
+    let lines = |kib, filters: u32| load(kib, filters) / 64.0;
+    let (one, eight) = (lines(48.0, 1), lines(48.0, 8));
+    assert!((900.0..1400.0).contains(&one) && (eight / one - 1.0).abs() < 0.1, "{one} {eight}");
+    // In a cache for all of it nothing is met twice but by the next launch.
+    assert!(lines(4096.0, 8) < 40.0, "{}", lines(4096.0, 8));
 }
 
 /// Columns a power of two apart meet few sets: what one row of work-items loads is gone when the next comes.
@@ -225,4 +258,49 @@ fn vectors_that_no_register_is_left_for_are_spilled() {
 fn edges_cost_what_few_vectors_take() {
     let [even, ragged] = [992, 1000].map(|columns| product(8, 2, 16, columns).seconds.0);
     assert!((1.0..1.25).contains(&(ragged / even)), "{}", ragged / even);
+}
+
+/// Cycles of load and store units and of issue, by step, of so many sums of vectors of eight, times elements in steps of two; where `by_row`, an
+/// element is loaded where a condition holds that a loop changes; `taps`: how many steps are written out, which share elements.
+fn window(sums: u32, by_row: bool, taps: u32) -> [f64; 2] {
+    let guard = |at: &str| if by_row { format!(", guard = [\"0 <= {at} < 250\"]") } else { String::new() };
+    let mut places: Vec<u32> = (0..sums).flat_map(|i| (0..taps).map(move |tap| 2 * i + 2 * tap)).collect();
+    places.sort_unstable();
+    places.dedup();
+    let element = |i: &u32| format!("{{ at = [\"ty + r + {i}\", \"c\"]{} }}", guard(&format!("ty + r + {i}")));
+    let elements: Vec<String> = places.iter().map(element).collect();
+    let weights: Vec<String> = (0..taps).map(|tap| format!("{{ at = [0, {tap}, \"c\", \"r\"], width = 8 }}")).collect();
+    let text = format!(
+        "name = \"window\"\nblock = [1, 64]\ngrid = [1, 4]\nregisters = {}\nflops = {{ f32x8_fma = {} }}\n\
+         [[loop]]\nname = \"c\"\ntrips = 100\n[[loop]]\nname = \"r\"\ntrips = 3\n\
+         [[field]]\nname = \"A\"\nelement = \"f32\"\ndims = [400, 100]\nload = [{}]\n\
+         [[field]]\nname = \"W\"\nelement = \"f32\"\ndims = [8, {taps}, 100, 3]\nload = [{}]\n\
+         [[field]]\nname = \"B\"\nelement = \"f32\"\ndims = [8, {sums}, 256]\nstore = [{}]\n",
+        8 * sums + places.len() as u32,
+        300 * sums * taps,
+        elements.join(", "),
+        weights.join(", "),
+        (0..sums).map(|i| format!("{{ at = [0, {i}, \"ty\"], width = 8 }}")).collect::<Vec<_>>().join(", ")
+    );
+    let mut on = cpu();
+    (on.execution.max_registers, on.execution.launch_overhead) = (known(32 * 8), known(Seconds(0.0)));
+    let found = of(&text, &on);
+    [Limiter::L1, Limiter::Issue].map(|limit| seconds(&found, limit) * 2.5e9 * 4.0 / (256.0 * 300.0))
+}
+
+#[test]
+fn elements_that_wait_take_registers() {
+    // An instruction takes its element from memory. Two loads a clock, four instructions.
+    let [loads, issue] = window(16, false, 1);
+    assert!((loads - 8.5).abs() < 0.1 && (4.5..5.5).contains(&issue), "{loads} {issue}");
+    // Under conditions elements are loaded before they are used: 16 registers are left for 16 of them, 8 for 24.
+    let [few, _] = window(16, true, 1);
+    let [many, waiting] = window(24, true, 1);
+    let [plain, folded] = window(24, false, 1);
+    assert!((few - loads).abs() < 0.1, "{few} {loads}");
+    // 16 of 24 go through memory: a store and a load each.
+    assert!((many - plain - 16.0).abs() < 0.2 && waiting > folded + 10.0, "{many} {plain} {waiting} {folded}");
+    // Steps that share elements keep them.
+    let [shared, _] = window(24, false, 3);
+    assert!(shared > 3.0 * plain, "{shared} {plain}");
 }

@@ -1,14 +1,15 @@
 //! OpenCL on a CPU: a work-group is a loop of one core over its work-items, which the compiler makes vectors of along the fastest axis.
 //! .
 //! What the caches see are rows: the work-items along the fastest axis of a group, one row after the other, one group after the other. So a
-//! row takes the part that a block has on a GPU, and the volumes behind L1, L2 and L3 are those that [`super::behind::dram`] counts behind a
-//! cache of that size: distinct lines of consecutive rows, whatever their distance. Where a kernel has barriers, each stretch between two of
+//! row takes the part that a wave has on a GPU, and the volumes behind L1, L2 and L3 are those that [`super::behind::steps`] counts behind a
+//! cache of that size: what a row meets again in its loops, what later ones do, and what the launch before left there. Where a kernel has barriers, each stretch between two of
 //! them is a loop over all work-items of its own, and whole groups take that part. Stored lines are loaded first (write-allocate), unless
 //! the store bypasses the caches.
 
-use super::behind::dram::{Curve, Memory, Runs, Wave};
+use super::behind::dram::{Curve, Memory, Wave};
 use super::behind::drawn;
 use super::behind::reuse::bypasses;
+use super::behind::steps::Steps;
 use super::first_level::block::block_uses;
 use super::first_level::costs::Sizes;
 use super::first_level::images;
@@ -38,6 +39,8 @@ const SHORT_ROW: u32 = 16;
 const INSERTION: f64 = 1.0;
 /// Elements between neighbours that vectors are made of by loading all that lies between and shuffling.
 const INTERLEAVED: i64 = 4;
+/// Loads that a core starts in a clock: two on cores since 2011, or more of integers.
+const LOADS: f64 = 2.0;
 /// Shuffles of such a vector.
 const SHUFFLES: f64 = 3.0;
 /// Instructions by which one texel of an image is read or written: address, clamping, conversion of four components. A matrix product whose
@@ -60,6 +63,8 @@ const CHAIN: f64 = 4.0;
 const WINDOW: f64 = 320.0;
 /// Lines that a core waits for at once where no prefetcher helps: line-fill buffers of L1, 10 to 24 on such cores.
 const IN_FLIGHT: f64 = 12.0;
+/// Uses of an element in several steps: more than this for each load.
+const SHARED: f64 = 1.1;
 /// Values of a bound that are counted one by one.
 const COUNTED: i64 = 1024;
 /// Lines that are missed before a prefetcher has seen where a run of them leads.
@@ -124,6 +129,8 @@ struct Loops<'a> {
     rows: f64,
     /// Work-items of a whole vector.
     lanes: u32,
+    /// Bytes that a load moves at most: of two in a clock, half of what the first level delivers.
+    piece: f64,
     /// Bytes of a vector register, and how many there are.
     register: f64,
     registers: f64,
@@ -135,7 +142,7 @@ struct Loops<'a> {
 
 /// What a vector of work-items does for an access.
 struct Cost {
-    /// Loads or stores, of 32 bytes at most.
+    /// Loads or stores, each of what one of them moves at most.
     memory: f64,
     /// Instructions, these included.
     all: f64,
@@ -152,6 +159,38 @@ struct Instructions {
     row: f64,
     /// Results of a vector of work-items that do not wait for each other: what it stores.
     results: f64,
+    /// Loads of single elements and of vectors, of work-items by themselves, by how often they are executed.
+    steps: SmallVec<[Step; 4]>,
+}
+
+/// What a work-item loads that runs by itself, each time that it comes by.
+struct Step {
+    trips: f64,
+    elements: f64,
+    /// Of these, what is loaded where conditions hold that a loop around it changes.
+    asked: f64,
+    vectors: f64,
+}
+
+impl Instructions {
+    fn load(&mut self, trips: f64, width: i64, asked: bool) {
+        let at = self.steps.iter().position(|step| step.trips == trips).unwrap_or_else(|| {
+            self.steps.push(Step { trips, elements: 0.0, asked: 0.0, vectors: 0.0 });
+            self.steps.len() - 1
+        });
+        let step = &mut self.steps[at];
+        *if width == 1 { &mut step.elements } else { &mut step.vectors } += 1.0;
+        step.asked += if width == 1 && asked { 1.0 } else { 0.0 };
+    }
+}
+
+/// What single elements cost beside their loads where they are multiplied by vectors, in all steps of a work-item.
+#[derive(Default)]
+struct Elements {
+    /// Instructions more, or fewer.
+    instructions: f64,
+    /// Vectors that go through memory.
+    moved: f64,
 }
 
 impl<'a> Loops<'a> {
@@ -169,7 +208,8 @@ impl<'a> Loops<'a> {
         let lanes = if along.is_some_and(|var| var.count >= SHORT_ROW || var.count % whole == 0) { whole } else { 1 };
         let words = on.execution.vector_width.get().map_or(VECTOR / WORD, |&words| f64::from(words));
         let registers = on.execution.max_registers.get().map_or(f64::INFINITY, |&all| f64::from(all) / words);
-        let mut loops = Self { kernel, along, rows, lanes, register: words * WORD, registers, looped, at_edges: 0.0 };
+        let piece = on.execution.lsu_lanes.get().map_or(VECTOR, |&lanes| f64::from(lanes) * WORD / LOADS);
+        let mut loops = Self { kernel, along, rows, lanes, piece, register: words * WORD, registers, looped, at_edges: 0.0 };
         loops.at_edges = loops.edges_of_any();
         loops
     }
@@ -225,6 +265,9 @@ impl<'a> Loops<'a> {
         to.memory += trips * cost.memory;
         to.body += trips * cost.all;
         to.row += BASE;
+        if self.lanes == 1 && kind == AccessKind::Load {
+            to.load(trips, width, guard.iter().any(|bound| !self.decided(bound)));
+        }
         if let AccessKind::Store(_) = kind {
             let items = if self.lanes == 1 { 1.0 } else { f64::from(self.row()) / self.steps() };
             to.results += items * size as f64 / self.computed();
@@ -286,21 +329,46 @@ impl<'a> Loops<'a> {
         let arithmetic = self.arithmetic();
         // What no register is left for is loaded and stored by each operation on it.
         let spills = 2.0 * self.spilled() * arithmetic / found.results.max(1.0);
-        let body = STEP * (1.0 + trips_of(self.kernel, &self.kernel.accesses.nest)) + arithmetic + found.body + spills;
+        let elements = self.elements(found, arithmetic);
+        let body =
+            STEP * (1.0 + trips_of(self.kernel, &self.kernel.accesses.nest)) + arithmetic + found.body + spills + elements.instructions;
         let rate = on.execution.issue_per_clock.known_as("execution.issue_per_clock");
         // A step's operations wait for each other as far as they make one result, and as many steps wait together as fit the core's window.
         let chain = CHAIN * arithmetic / found.results.max(1.0) * (body / WINDOW).min(1.0);
         let issue = rate.map(|rate| self.rows * (self.steps() * (body / rate).max(chain) + (ROW + found.row) / rate));
-        let bytes = on.execution.lsu_lanes.known_as("execution.lsu_lanes").map(|&lanes| f64::from(lanes) * 4.0);
-        let l1_cycles =
-            bytes.as_ref().map_or(0.0, |bytes| self.rows * self.steps() * (found.memory * VECTOR + spills * self.vector()) / bytes);
+        let known = on.execution.lsu_lanes.known_as("execution.lsu_lanes");
+        let vectors = (spills + elements.moved) * (self.vector() / self.piece).ceil();
+        let l1_cycles = known.as_ref().map_or(0.0, |_| self.rows * self.steps() * (found.memory + vectors) / LOADS);
         let limits = vec![
             (Limiter::Launch, Ok(Seconds(start + per_core(groups * GROUP).0))),
             (Limiter::Fp, fp(self, on).map(|cycles| Seconds(per_core(cycles).0 * share))),
             (Limiter::Issue, issue.map(|cycles| Seconds(per_core(cycles).0 * share))),
-            (Limiter::L1, bytes.map(|_| Seconds(per_core(l1_cycles).0 * share))),
+            (Limiter::L1, known.map(|_| Seconds(per_core(l1_cycles).0 * share))),
         ];
         Ok((limits, l1_cycles))
+    }
+
+    /// What single elements cost that are multiplied by vectors. An instruction takes an element from memory where it is used once, and no
+    /// load is one of its own then. What further steps use again (neighbouring windows, written out) takes a whole register until then, or goes
+    /// through memory as a vector.
+    fn elements(&self, found: &Instructions, arithmetic: f64) -> Elements {
+        let Some(step) = found.steps.iter().max_by(|a, b| a.trips.total_cmp(&b.trips)) else { return Elements::default() };
+        let width = self.computed() / WORD;
+        let (operations, all) = (arithmetic / step.trips, f64::from(self.kernel.registers));
+        if self.lanes > 1 || width <= 1.0 || step.elements == 0.0 || step.vectors == 0.0 {
+            return Elements::default();
+        }
+        let sums = ((all - step.elements) / width).max(1.0);
+        // Each vector meets as many elements as it has operations; sums are of so many vectors for each element.
+        let met = operations / step.vectors;
+        let apart = operations * met / sums;
+        let used = operations / step.elements;
+        // Where there are conditions all elements of a step are loaded before any is used.
+        let asked = (step.asked + self.at_edges * (step.elements - step.asked)) / step.elements;
+        let waiting = if apart > step.elements * SHARED { 1.0 } else { asked };
+        let held = waiting * (sums + step.elements - self.registers).clamp(0.0, step.elements);
+        let folded = if used <= SHARED { (1.0 - waiting) * step.elements } else { 0.0 };
+        Elements { instructions: step.trips * (held - folded), moved: step.trips * held * (1.0 + used) }
     }
 
     /// Arithmetic instructions of a vector of work-items one for each element of theirs; of a work-item by itself one for as many elements
@@ -331,8 +399,8 @@ impl<'a> Loops<'a> {
     /// Of an access to so many bytes, which lie so many apart from a work-item of the row to the next; `image`: to a texel.
     fn cost(&self, image: bool, size: i64, stride: i64) -> Cost {
         let items = f64::from(self.row()) / self.steps();
-        // Units move pieces of this size, an instruction names a vector.
-        let one = (size as f64 / VECTOR).ceil();
+        // An instruction names a vector, units move a part of it at a time.
+        let one = (size as f64 / self.piece).ceil();
         let plain = |memory: f64| Cost { memory, all: memory };
         if image {
             return Cost { memory: items, all: items * TEXEL };
@@ -390,7 +458,7 @@ pub fn on_cpu(kernel: &Kernel, on: &Profile, notes: &mut Vec<String>) -> Result<
     let units = if barriers { subject.clone() } else { in_rows(&subject, along) };
     let size = line as u32;
     let memory = |bytes: f64| Memory { fetch: size, write: size, l2_effective: bytes, last_level: None };
-    let runs = Runs::of(&units, &memory(line), &Wave { blocks: 1 }, CURVE.spread);
+    let steps = Steps::of(&units, &memory(line), &Wave { blocks: 1 }, CURVE.spread);
     let caches = [(&m.buffer_l1, 1.0, true), (&m.l2, 1.0, true), (&m.llc, f64::from(m.llc.instances.get().copied().unwrap_or(1)), false)];
     let mut behind: Vec<Level> = Vec::new();
     for (cache, instances, indexed) in caches {
@@ -399,7 +467,7 @@ pub fn on_cpu(kernel: &Kernel, on: &Profile, notes: &mut Vec<String>) -> Result<
         let sets = cache.ways.get().filter(|_| indexed).map_or(1, |&ways| (bytes.0 / line / f64::from(ways)) as i64).max(1);
         let with_drawn = |own: f64| {
             let memory = memory(bytes.0 * instances * own);
-            let mut moved = runs.volumes(&memory, &CURVE);
+            let mut moved = steps.volumes(&memory, &CURVE);
             drawn::add(&mut moved, &subject, &memory, 0.0);
             moved
         };
@@ -411,6 +479,7 @@ pub fn on_cpu(kernel: &Kernel, on: &Profile, notes: &mut Vec<String>) -> Result<
         });
         behind.push(Level::of(per_field.collect()));
     }
+    let translations = translations(&units, &subject, on);
     let sizes = Sizes { warp: 1, sector: size, line: size, banks: 1, texture: None };
     let uses = block_uses(&subject, sizes);
     let asked = subject.fields.iter().zip(&uses).map(|(field, own)| {
@@ -450,7 +519,9 @@ pub fn on_cpu(kernel: &Kernel, on: &Profile, notes: &mut Vec<String>) -> Result<
     let cycles = waits(&loops, &subject, &units.groups, &found.behind, on, line);
     let cores = f64::from(on.execution.cores.need(on, "execution.cores")?);
     let clock = on.execution.clock.need(on, "execution.clock")?.0;
-    found.limits.push((Limiter::Latency, cycles.map(|cycles| Seconds(cycles / cores / clock))));
+    let per_core = |cycles: f64| Seconds(cycles / cores / clock);
+    found.limits.push((Limiter::Latency, cycles.map(per_core)));
+    found.limits.push((Limiter::Tlb, translations.map(per_core)));
     found.together = combined(&found.limits, OVERLAP).filter(|time| time.0.0 > 0.0).ok_or_else(|| nothing_known(&found.limits, on))?;
     if subject.fields.iter().flat_map(Field::all).any(|touch| touch.kind == AccessKind::Atomic) {
         notes.push("atomics are counted as a load and a store: that cores wait for each other is left out".to_owned());
@@ -461,8 +532,8 @@ pub fn on_cpu(kernel: &Kernel, on: &Profile, notes: &mut Vec<String>) -> Result<
         _ => "rows of work-items",
     };
     notes.push(format!(
-        "a CPU: vectors of {} work-items along the fastest axis; caches see {unit}, one after the other, and begin empty; operations of \
-         a work-item are taken to wait for each other; page walks are left out",
+        "a CPU: vectors of {} work-items along the fastest axis; caches see {unit}, one after the other, and hold what the launch before left; operations of \
+         a work-item are taken to wait for each other; translations are looked up one after another",
         loops.lanes
     ));
     Ok((subject, found))
@@ -605,6 +676,17 @@ fn fp(loops: &Loops, on: &Profile) -> Result<f64, Unknown> {
     let vectors =
         over(float, &e.fma_per_clock, "execution.fma_per_clock")? + over(double, &e.fma64_per_clock, "execution.fma64_per_clock")?;
     Ok(vectors.max(over(special, &e.special_per_clock, "execution.special_per_clock")?))
+}
+
+/// Cycles in which cores look up translations: of each page that was touched too long ago, one after another.
+fn translations(units: &Subject, subject: &Subject, on: &Profile) -> Result<f64, Unknown> {
+    let tlb = &on.memory.tlb;
+    let (page, reach) = (tlb.page.known_as("memory.tlb.page")?.0, tlb.reach.known_as("memory.tlb.reach")?.0);
+    let miss = tlb.miss_latency.known_as("memory.tlb.miss_latency")?.0;
+    let memory = Memory { fetch: page as u32, write: page as u32, l2_effective: reach, last_level: None };
+    let mut moved = Steps::of(units, &memory, &Wave { blocks: 1 }, CURVE.spread).volumes(&memory, &CURVE);
+    drawn::add(&mut moved, subject, &memory, 0.0);
+    Ok(moved.per_field.iter().map(|own| own.1.max(own.2)).sum::<f64>() / page * miss)
 }
 
 /// Cycles in which cores wait for lines that no prefetcher foresees.

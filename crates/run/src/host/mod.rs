@@ -37,8 +37,13 @@ struct Measured {
     clock: f64,
     /// Multiply-adds of f32 a clock and core, in the widest vectors.
     fma: Option<f64>,
+    /// Words of 4 bytes that a core loads in a clock, in the widest vectors.
+    loads: Option<f64>,
     /// Bytes per second that all cores read from L2, L3 and memory; `None` where a level is missing, or longer than what is walked through.
     read: [Option<f64>; 3],
+    /// Pages of 4 KiB whose translations are held, and the cycles that one takes that is not.
+    #[serde(default)]
+    pages: Option<(u32, f64)>,
 }
 
 /// What the CPU says of itself.
@@ -239,7 +244,7 @@ fn execution(host: &Host, clock: Fact<Hertz>) -> Execution {
         Some(simd) => Fact::known(value(simd), Source::Vendor, format!("CPUID leaves 1 and 7: {} {what}", simd.name)),
         None => Fact::unknown(NO_CPUID),
     };
-    let fma = host.measured.and_then(|found| found.fma);
+    let (fma, loads) = (host.measured.and_then(|found| found.fma), host.measured.and_then(|found| found.loads));
     Execution {
         cores: match host.cores {
             Some(cores) => Fact::known(cores, Source::Vendor, "the operating system: hardware threads this process may use"),
@@ -299,9 +304,10 @@ fn execution(host: &Host, clock: Fact<Hertz>) -> Execution {
             }
             (None, None) => Fact::unknown(NO_CPUID),
         },
-        lsu_lanes: match host.simd {
-            Some(_) => assumed(4, load_bytes(host) / 4, 32, "the bytes that L1 is taken to deliver a clock, in words of 4"),
-            None => Fact::unknown(NO_CPUID),
+        lsu_lanes: match (loads, host.simd) {
+            (Some(lanes), _) => measured(|own| own.round() as u32, lanes, "loads of one vector on all cores at once"),
+            (None, Some(_)) => assumed(4, load_bytes(host) / 4, 32, "the bytes that L1 is taken to deliver a clock, in words of 4"),
+            (None, None) => Fact::unknown(NO_CPUID),
         },
         fma16_per_clock: Fact::absent("half precision is storage only; arithmetic is done in single precision"),
         special_per_clock: match host.simd {
@@ -356,7 +362,10 @@ fn load_bytes(host: &Host) -> u32 {
 fn memory(host: &Host, rate: Rate) -> Memory {
     let [l1, l2, l3] = host.caches;
     let load = f64::from(load_bytes(host));
-    let l1_rate = rate.bytes([load / 2.0, load, 2.0 * load], "two vector loads, of 32 bytes each where vectors are wider");
+    let l1_rate = match host.measured.and_then(|found| found.loads) {
+        Some(lanes) => measured(BytesPerSecond, 4.0 * lanes * rate.hertz * rate.cores, "loads of one vector on all cores at once"),
+        None => rate.bytes([load / 2.0, load, 2.0 * load], "two vector loads, of 32 bytes each where vectors are wider"),
+    };
     let seconds = |ns: f64| Cycles(ns * 1e-9 * rate.hertz);
     let [l2_read, l3_read, memory_read] = host.measured.map_or([None; 3], |found| found.read);
     let read = |found: Option<f64>, otherwise: Fact<BytesPerSecond>| match found {
@@ -402,9 +411,19 @@ fn memory(host: &Host, rate: Rate) -> Memory {
             }
             _ => Fact::unknown(NO_CPUID),
         },
-        tlb: Tlb::default(),
+        tlb: match host.measured.and_then(|found| found.pages) {
+            Some((pages, cycles)) => Tlb {
+                page: Fact::known(Bytes(PAGE), Source::Vendor, "x86-64 has pages of 4 KiB"),
+                reach: measured(|pages| Bytes(PAGE * pages.round()), f64::from(pages), "chases through pages"),
+                miss_latency: measured(Cycles, cycles, "chases through 383 pages beside 15"),
+            },
+            None => Tlb::default(),
+        },
     }
 }
+
+/// Bytes of a page.
+const PAGE: f64 = 4096.0;
 
 fn line(level: Option<CacheFacts>, cite: &str) -> Fact<Bytes> {
     level.map_or_else(|| Fact::unknown(NO_CPUID), |l| Fact::known(Bytes(f64::from(l.line)), Source::Vendor, cite))
@@ -502,7 +521,13 @@ mod tests {
     #[test]
     fn what_was_measured_replaces_assumptions() {
         let simd = Some(Simd { name: "AVX-512", lanes: 16, registers: 32, fused: true });
-        let measured = Some(Measured { clock: 3.9712e9, fma: Some(32.2), read: [Some(4e11), None, Some(6e10)] });
+        let measured = Some(Measured {
+            clock: 3.9712e9,
+            fma: Some(32.2),
+            loads: Some(31.8),
+            read: [Some(4e11), None, Some(6e10)],
+            pages: Some((95, 7.12)),
+        });
         let l2 = Some(CacheFacts { bytes: 1 << 20, line: 64, ways: Some(16), sharing: 1 });
         let host = Host { simd, measured, cores: Some(2), caches: [l2, l2, l2], ..Host::default() };
         let p = profile(&host);
@@ -512,8 +537,10 @@ mod tests {
             p.execution.clock
         );
         assert_eq!((p.execution.fma_per_clock.get(), p.execution.fma64_per_clock.get()), (Some(&32.2), Some(&16.1)));
+        assert_eq!(p.execution.lsu_lanes.get(), Some(&32));
         let m = &p.memory;
         assert_eq!([m.l2.bandwidth.get(), m.dram_bandwidth.get()], [4e11, 6e10].map(BytesPerSecond).each_ref().map(Some));
+        assert_eq!((m.tlb.reach.get(), m.tlb.miss_latency.get()), (Some(&Bytes(95.0 * 4096.0)), Some(&Cycles(7.12))));
         // What was not measured is assumed, at the measured clock.
         assert!(matches!(m.llc.bandwidth, Fact::Known { value: BytesPerSecond(v), source: Source::Assumed, .. } if v == 20.0 * 3.97e9));
     }
@@ -522,7 +549,7 @@ mod tests {
     fn what_is_kept_is_read_back_unless_it_makes_no_sense() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("host.json");
-        let found = Measured { clock: 3e9, fma: None, read: [None, Some(1e10), None] };
+        let found = Measured { clock: 3e9, fma: None, loads: None, read: [None, Some(1e10), None], pages: None };
         for (text, read) in [
             (serde_json::to_string(&found).unwrap(), Some(found)),
             ("{\"clock\":0,\"read\":[null,null,null]}".into(), None),

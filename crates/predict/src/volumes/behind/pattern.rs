@@ -57,12 +57,38 @@ impl Pattern<'_> {
         self.within[i].map_or_else(|| set.clone(), |(lo, hi)| set.clipped(lo, hi))
     }
 
+    /// Elements that these blocks touch, those that several touch as often.
+    pub(super) fn active(&self, inner: &[Intervals; 3], blocks: &BlockBox) -> f64 {
+        let moved_by = |i: usize| self.steps.iter().enumerate().filter(move |(_, step)| step[i] != 0).map(|own| own.0);
+        let still = self.steps.iter().zip(blocks).filter(|(step, _)| **step == [0; 3]).map(|(_, own)| f64::from(own.1));
+        let along = |i: usize| {
+            let alone = moved_by(i).next().filter(|_| moved_by(i).count() == 1).filter(|&group| {
+                let span = inner[i].bounds().map_or(0, |(lo, hi)| hi - lo + 1);
+                (0..3).all(|other| other == i || self.steps[group][other] == 0) && self.steps[group][i].abs() < span
+            });
+            // Blocks that touch elements of their own touch as many together.
+            let Some(group) = alone else { return self.axis(inner, blocks, i).count() as f64 };
+            let (first, count) = blocks[group];
+            let looked_at = count.min(LOOKED_AT);
+            let one = |k: u32| {
+                let mut own = blocks.clone();
+                own[group] = (first + i64::from(k) * i64::from(count - 1) / i64::from(looked_at - 1).max(1), 1);
+                self.axis(inner, &own, i).count() as f64
+            };
+            (0..looked_at).map(one).sum::<f64>() * f64::from(count) / f64::from(looked_at)
+        };
+        still.product::<f64>() * (0..3).map(along).product::<f64>()
+    }
+
     fn push(&self, [x, y, z]: [Intervals; 3], to: &mut SmallVec<[Region; 16]>) {
         if [&x, &y, &z].iter().all(|set| set.bounds().is_some()) {
             to.extend(self.offsets.iter().map(|by| Region { x: x.sum(&by.x), y: y.sum(&by.y), z: z.sum(&by.z) }));
         }
     }
 }
+
+/// Blocks in a row whose elements are counted one by one, of those that share some.
+const LOOKED_AT: u32 = 32;
 
 /// What guards leave of a coordinate's variable part, where a bound judges a multiple of it. Other bounds are taken to hold.
 pub(super) fn within(touch: &Touch) -> [Option<(i64, i64)>; 3] {

@@ -82,10 +82,8 @@ impl<'a> Footprint<'a> {
     pub fn activity(&self, first: u64, count: u64) -> Option<f64> {
         let pattern = self.patterns.iter().find(|pattern| pattern.within.iter().any(Option::is_some))?;
         let inner = pattern.inner.as_ref()?;
-        let active = |first, count| -> f64 {
-            let elements = |blocks: &BlockBox| -> u64 { [0, 1, 2].map(|i| pattern.axis(inner, blocks, i).count()).iter().product() };
-            boxes(&self.groups, first, count).iter().map(|blocks| elements(blocks) as f64).sum::<f64>() / count as f64
-        };
+        let active =
+            |first, count| boxes(&self.groups, first, count).iter().map(|blocks| pattern.active(inner, blocks)).sum::<f64>() / count as f64;
         let blocks = self.groups.iter().map(|&n| u64::from(n)).product();
         let here = active(first, count);
         (here > 0.0).then(|| active(0, blocks) / here)

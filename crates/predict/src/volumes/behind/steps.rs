@@ -18,31 +18,55 @@ use warpsight_ir::Profile;
 
 /// Volumes of the whole launch between the caches and device memory, one launch of many.
 pub fn dram(subject: &Subject, memory: &Memory, wave: &Wave, curve: &Curve) -> Dram {
-    let blocks: u64 = subject.groups.iter().map(|group| u64::from(group.count)).product();
-    let resident = wave.blocks.clamp(1, blocks.max(1));
-    let runs = Runs::of(subject, memory, wave, curve.spread);
-    let mut life = Life { subject, memory, begin: middle(subject, resident), resident, again: vec![], alike: vec![] };
-    let mut items: Vec<Item> =
-        subject.fields.iter().enumerate().flat_map(|(field, own)| own.touches.iter().map(move |touch| Item { field, touch })).collect();
-    items.sort_by_key(|item| item.touch.position);
-    let one = life.sequence(&items, 0, 1.0);
-    let waves = runs.activity() * blocks as f64 / resident as f64;
-    let cold = curve.cold(runs.touched(), memory.l2_effective);
-    let load_wave = waves * (0..subject.fields.len()).map(|field| one.0[slot(field, Side::Loads)]).sum::<f64>();
-    runs.summed(load_wave, cold, &|field, side, behind| {
-        let gone = |distance: f64| match (behind, memory.last_level) {
-            (Behind::Last, Some((size, curve))) => 1.0 - curve.survives(distance, size),
-            _ => 1.0 - curve.survives(distance, memory.l2_effective),
-        };
-        let (slot, all) = (slot(field, side), runs.all(field, side));
-        let within: f64 = life.again.iter().filter(|again| again.slot == slot).map(|again| again.bytes * gone(again.distance)).sum();
-        let met = (waves * one.0[slot] - all).max(0.0);
-        let (later, wave) = runs.later(field, side);
-        let known: f64 = later.iter().map(|own| own.1).sum();
-        let share = if known > met { met / known } else { 1.0 };
-        let between = later.iter().map(|own| own.1 * share * gone(own.0)).sum::<f64>() + (met - known).max(0.0) * gone(wave);
-        [all * cold, waves * within, between]
-    })
+    Steps::of(subject, memory, wave, curve.spread).volumes(memory, curve)
+}
+
+/// What waves in step touch and meet again, which no capacity changes.
+pub struct Steps {
+    runs: Runs,
+    /// Waves of the launch.
+    waves: f64,
+    /// What one touches.
+    one: Touched,
+    /// What one meets again.
+    again: Vec<Again>,
+}
+
+impl Steps {
+    /// Of a kernel; see [`Curve::spread`].
+    pub fn of(subject: &Subject, memory: &Memory, wave: &Wave, spread: f64) -> Self {
+        let blocks: u64 = subject.groups.iter().map(|group| u64::from(group.count)).product();
+        let resident = wave.blocks.clamp(1, blocks.max(1));
+        let runs = Runs::of(subject, memory, wave, spread);
+        let mut life = Life { subject, memory, begin: middle(subject, resident), resident, again: vec![], alike: vec![] };
+        let mut items: Vec<Item> =
+            subject.fields.iter().enumerate().flat_map(|(field, own)| own.touches.iter().map(move |touch| Item { field, touch })).collect();
+        items.sort_by_key(|item| item.touch.position);
+        let one = life.sequence(&items, 0, 1.0);
+        let waves = runs.activity() * blocks as f64 / resident as f64;
+        Self { again: life.again, waves, one, runs }
+    }
+
+    /// Volumes behind a cache.
+    pub fn volumes(&self, memory: &Memory, curve: &Curve) -> Dram {
+        let Self { runs, waves, one, again } = self;
+        let cold = curve.cold(runs.touched(), memory.l2_effective);
+        let load_wave = waves * one.0.iter().step_by(2).sum::<f64>();
+        runs.summed(load_wave, cold, &|field, side, behind| {
+            let gone = |distance: f64| match (behind, memory.last_level) {
+                (Behind::Last, Some((size, curve))) => 1.0 - curve.survives(distance, size),
+                _ => 1.0 - curve.survives(distance, memory.l2_effective),
+            };
+            let (slot, all) = (slot(field, side), runs.all(field, side));
+            let within: f64 = again.iter().filter(|again| again.slot == slot).map(|again| again.bytes * gone(again.distance)).sum();
+            let met = (waves * one.0[slot] - all).max(0.0);
+            let (later, wave) = runs.later(field, side);
+            let known: f64 = later.iter().map(|own| own.1).sum();
+            let share = if known > met { met / known } else { 1.0 };
+            let between = later.iter().map(|own| own.1 * share * gone(own.0)).sum::<f64>() + (met - known).max(0.0) * gone(wave);
+            [all * cold, waves * within, between]
+        })
+    }
 }
 
 /// Whether waves are taken to run in step: of GPUs that nothing is recorded of.

@@ -1,4 +1,5 @@
-//! Measures aspects of a device and prints what was found: `cargo run --release --example aspect -- sim:adreno640 arithmetic hierarchy`.
+//! Measures aspects of a device and prints what was found: `cargo run --release --example aspect -- sim:adreno640 arithmetic hierarchy`;
+//! with the word `full` among them not quickly.
 
 use warpsight_probe::{Context, Findings, Scale, aspects, battery};
 
@@ -7,10 +8,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (id, names) = (&args[1], &args[2..]);
     let mut device = warpsight_run::open(id, &warpsight_run::Options { in_process: true, ..warpsight_run::Options::default() })?;
     let info = device.info().clone();
+    let scale = if names.iter().any(|name| name == "full") { Scale::Full } else { Scale::Quick };
     let mut found = Findings::default();
     let mut all = vec![];
     for aspect in aspects::all().into_iter().filter(|aspect| names.iter().any(|name| name == aspect.phase.name)) {
-        let mut plan = (aspect.phase.plan)(&Context { device: &info, scale: Scale::Quick, seed: 1 });
+        let mut plan = (aspect.phase.plan)(&Context { device: &info, scale, seed: 1 });
         let mut records = vec![];
         let begun = std::time::Instant::now();
         while let Some(measurement) = plan.ask(&records) {

@@ -10,8 +10,8 @@ use std::collections::BTreeMap;
 pub(super) const LEAST_LINES: u64 = 2;
 /// Bytes of the smallest pages.
 const PAGE: u32 = 4096;
-/// Pages that every translation holds: caches of fewer need no other explanation.
-const FEW_PAGES: f64 = 64.0;
+/// Pages that every translation holds: caches of fewer need no other explanation. Half of the 64 of CPUs, since ends are seen early.
+const FEW_PAGES: f64 = 32.0;
 /// Places of pairs are this far from each other: no line is longer.
 pub(super) const APART: u32 = 512;
 /// Distances within a pair.
@@ -211,7 +211,7 @@ impl Known {
     }
 
     /// Whether a level ends where pages are too many to be translated, not where their lines are too many to be held: then a few lines in as
-    /// many pages take as long.
+    /// many pages wait as much longer as the level's misses do, though a nearer cache may hold them.
     pub(super) fn is_translation(&self, seen: &[Timed], n: usize) -> bool {
         let Some((levels, level)) = self.levels.as_ref().and_then(|levels| Some((levels, levels.caches.get(n)?))) else { return false };
         let few = |timed: &&Timed| {
@@ -223,9 +223,13 @@ impl Known {
                 && !spec.stride.is_power_of_two()
                 && (1.5..2.7).contains(&ratio)
         };
-        let walk =
-            seen.iter().filter(few).filter(|timed| timed.spec.walkers == 1 && timed.agrees()).map(|timed| timed.seconds).reduce(f64::min);
-        walk.is_some_and(|seconds| seconds > 0.5 * (levels.latency(n) + levels.seconds(2.0 * level.bytes)))
+        // Beyond what as many lines take that lie beside each other.
+        let longer = |timed: &Timed| {
+            let lines = (timed.spec.range / u64::from(timed.spec.stride)) as f64 * f64::from(self.nearest_grain());
+            timed.seconds - levels.seconds(lines)
+        };
+        let walks = seen.iter().filter(few).filter(|timed| timed.spec.walkers == 1 && timed.agrees());
+        walks.map(longer).reduce(f64::min).is_some_and(|longer| longer > 0.5 * (levels.seconds(2.0 * level.bytes) - levels.latency(n)))
     }
 
     /// Strides at which walks tell the line of a small cache from what a miss brings.

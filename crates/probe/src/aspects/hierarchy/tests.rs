@@ -116,6 +116,20 @@ fn where_pages_are_too_many_no_cache_ends() {
 }
 
 #[test]
+fn pages_that_are_too_many_for_lines_of_the_nearest_cache_are_told_from_a_cache() {
+    let info = device(16 << 20);
+    // 64 pages: as many lines lie in the first level, far faster than the second, where the translation's end shows.
+    let step = |spec: &Spec, addresses: &[u64]| {
+        let pages = Shape { line_bytes: 4096, sets: 1, ways: 64, hash: None };
+        cpu(spec, addresses) + 1.6e-9 * misses(&pages, addresses)
+    };
+    let found = found(&info, &recorded(&info, step, |seconds| seconds));
+    assert_eq!(levels(&found), ["buffer.l1.capacity_bytes", "buffer.l2.capacity_bytes"], "{:?}", found.facts);
+    let reach = found.get("buffer.translation.l1.reach_bytes").expect("a reach");
+    assert!((reach / (64.0 * 4096.0) - 1.0).abs() < 0.1, "{reach}");
+}
+
+#[test]
 fn caches_between_two_numbers_of_groups_are_as_many_as_cores() {
     let info = device(1 << 20);
     // Five caches of 16 KiB: a sixth group waits for one of them, where it walks through more than next to nothing.

@@ -35,13 +35,17 @@ impl Interval {
         let near = |v: i128| v.clamp(i64::MIN.into(), i64::MAX.into()) as i64;
         (near(self.lo), near(self.hi))
     }
+    /// All values of a signed type; `None` of other types.
+    pub fn whole(scalar: Scalar) -> Option<Self> {
+        match scalar {
+            Scalar::I32 => Some(Self::new(i32::MIN.into(), i32::MAX.into())),
+            Scalar::I64 => Some(Self::new(i64::MIN, i64::MAX)),
+            _ => None,
+        }
+    }
     /// Whether every value fits the signed type.
     pub fn fits(self, scalar: Scalar) -> bool {
-        match scalar {
-            Scalar::I32 => self.within(Self::new(i32::MIN.into(), i32::MAX.into())),
-            Scalar::I64 => self.within(Self::new(i64::MIN, i64::MAX)),
-            _ => false,
-        }
+        Self::whole(scalar).is_some_and(|whole| self.within(whole))
     }
     /// Whether every value is one of the other.
     pub fn within(self, other: Self) -> bool {
@@ -148,6 +152,11 @@ impl Ranges {
             Expr::Splat(a, _) => self.of(a, scalar)?,
             Expr::Unary(UnaryOp::Neg, a) => -self.of(a, scalar)?,
             Expr::Select(_, a, b) => self.of(a, scalar)?.hull(self.of(b, scalar)?),
+            // The smaller of anything and a bound is no larger than the bound, whatever data says.
+            Expr::Binary(op @ (BinaryOp::Min | BinaryOp::Max), a, b) => {
+                let of = |own: &Expr| self.of(own, scalar).or(Interval::whole(scalar));
+                combine(*op, of(a), of(b))?
+            }
             Expr::Binary(op, a, b) => combine(*op, self.of(a, scalar), self.of(b, scalar))?,
             _ => return None,
         };
@@ -212,6 +221,14 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn data_between_two_bounds_is_within() {
+        let clamped = Expr::binary(BinaryOp::Max, Expr::binary(BinaryOp::Min, Expr::var("data"), Expr::int(55)), Expr::int(0));
+        assert_eq!(Ranges::default().of(&clamped, Scalar::I32), Some(Interval { lo: 0, hi: 55 }));
+        assert_eq!(Ranges::default().of(&Expr::binary(BinaryOp::Add, clamped.clone(), Expr::var("data")), Scalar::I32), None);
+        assert_eq!(Ranges::default().of(&clamped, Scalar::F32), None);
     }
 
     #[test]

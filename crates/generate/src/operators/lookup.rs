@@ -392,7 +392,10 @@ pub fn resize(shape: &[i64], taps: &[Option<Taps>], element: Scalar) -> Result<s
             load
         };
         index[d] = Index::constant(0);
-        found.push((d, table("place", Scalar::I32, taps.places.iter().flatten().map(|&p| p as f64).collect())));
+        let place = table("place", Scalar::I32, taps.places.iter().flatten().map(|&p| p as f64).collect());
+        // Places of a table lie in the tensor. Said like this, ranges prove it, and no element asks whether it is there.
+        let within = ScalarExpr::binary(BinaryOp::Min, place, ScalarExpr::Const((shape[d] - 1) as f64));
+        found.push((d, ScalarExpr::binary(BinaryOp::Max, within, ScalarExpr::Const(0.0))));
         if counts[d] > 1 {
             weights.push(table("weight", weights_in, taps.weights.concat()));
         }

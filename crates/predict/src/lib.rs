@@ -46,6 +46,7 @@ pub mod stage;
 pub mod texture;
 pub mod time;
 pub mod volumes;
+pub mod walk;
 
 pub use model::KernelModel;
 pub use stage::StageRoofline;

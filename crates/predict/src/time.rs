@@ -128,22 +128,23 @@ pub fn parts_at(counts: &Counts, on: &Profile, clock: Option<Hertz>) -> Parts {
     let machine = Machine { on, clock, groups, warps };
     let m = &on.memory;
     let mut limits = vec![(Limiter::Fp, machine.fp(counts)), (Limiter::Issue, machine.issue(counts))];
-    let cached = !matches!(m.buffer_l1.bytes, Fact::Absent { .. });
-    let l1 = if cached {
+    let (bandwidth, field) = first_level_bandwidth(on);
+    let l1 = if !matches!(m.buffer_l1.bytes, Fact::Absent { .. }) {
         match &counts.l1 {
             Ok(cycles) => machine.busiest(*cycles),
             // Nothing is known but its bandwidth, at which it hands out the lines that the lanes of a warp touch, each whole.
-            Err(unknown) => over(counts.lines, &m.buffer_l1.bandwidth, "memory.buffer_l1.bandwidth").map_err(|_| unknown.clone()),
+            Err(unknown) => over(counts.lines, bandwidth, field).map_err(|_| unknown.clone()),
         }
     } else {
-        // Where buffers have no first-level cache, load-store units hand every lane its bytes at the rate of the second level, also when all
-        // lanes want the same ones: the recorded Adreno 640 reads 16 bytes over and over at 72 GB/s, no faster than its L2.
-        over(counts.asked, &m.l2.bandwidth, "memory.l2.bandwidth")
+        over(counts.asked, bandwidth, field)
     };
     limits.push((Limiter::L1, l1));
     if let Some(bytes) = counts.texels {
         let texels = over(bytes, &m.texture_l1.bandwidth, "memory.texture_l1.bandwidth");
-        limits.push((Limiter::Texture, texels.map(|texels| texels + machine.filling(counts))));
+        limits.push((
+            Limiter::Texture,
+            texels.map(|texels| texels + counts.images.as_ref().map_or(Seconds::ZERO, |images| filling(images, on))),
+        ));
     }
     limits.push((Limiter::Local, if counts.local == 0.0 { Ok(Seconds::ZERO) } else { machine.busiest(counts.local * wavefront(on)) }));
     let l2 =
@@ -188,10 +189,15 @@ impl Parts {
 }
 
 impl Life {
+    /// What lies between blocks that follow each other in one place.
+    pub fn between(&self, speed: &Speed) -> Seconds {
+        Seconds(speed.own.turnover * self.turnover.0 + speed.drain * self.drain.0)
+    }
+
     /// With a device's turnover, and waits that grow with how busy memory is (Little's law: bytes in flight over latency bound the bandwidth,
     /// and latency grows with it). `dram`: seconds for which memory is busy.
     fn seconds(&self, speed: &Speed, dram: f64) -> Seconds {
-        let alone = self.alone.0 + speed.own.turnover * self.turnover.0 + speed.drain * self.drain.0;
+        let alone = self.alone.0 + self.between(speed).0;
         let queue = speed.shared.queue * self.memory.0;
         // Memory is busy for dram of the time t: t = alone + queue · dram / t, with at most the whole queue.
         let busy = (alone + (alone * alone + 4.0 * queue * dram).sqrt()) / 2.0;
@@ -284,6 +290,47 @@ pub fn nothing_known(limits: &[Limit], on: &Profile) -> NoEstimate {
     first.unwrap_or_else(|| Unknown::new("execution", "none of its limiters takes any time")).of(on)
 }
 
+/// What texture units take for lines that are not held.
+pub fn filling(images: &Images, on: &Profile) -> Seconds {
+    let units = on.memory.texture_l1.instances.get().or(on.execution.cores.get()).map_or(1.0, |&units| f64::from(units));
+    images.filling() / units
+}
+
+/// What first levels of all cores hand out, and the field that says it. Where buffers have no first-level cache, load-store units hand every lane
+/// its bytes at the rate of the second level, also when all lanes want the same ones: the recorded Adreno 640 reads 16 bytes over and over at 72
+/// GB/s, no faster than its L2.
+pub fn first_level_bandwidth(on: &Profile) -> (&Fact<BytesPerSecond>, &'static str) {
+    let m = &on.memory;
+    match m.buffer_l1.bytes {
+        Fact::Absent { .. } => (&m.l2.bandwidth, "memory.l2.bandwidth"),
+        _ => (&m.buffer_l1.bandwidth, "memory.buffer_l1.bandwidth"),
+    }
+}
+
+/// Instructions that a core issues a cycle.
+///
+/// # Errors
+/// A profile that knows no rate of arithmetic either.
+pub fn issue_rate(on: &Profile, warp: u32) -> Result<f64, Unknown> {
+    let e = &on.execution;
+    // What issues is no slower than what it issues to.
+    match (e.issue_per_clock.known_as("execution.issue_per_clock"), e.fma_per_clock.get()) {
+        (Ok(rate), _) => Ok(*rate),
+        (Err(_), Some(lanes)) => Ok(lanes / f64::from(warp.max(1))),
+        (Err(unknown), None) => Err(unknown),
+    }
+}
+
+/// Groups that the busiest core holds at once.
+///
+/// # Errors
+/// A profile that does not know its cores.
+pub fn groups_at_once(counts: &Counts, on: &Profile) -> Result<f64, Unknown> {
+    let groups = counts.kernel.launch.group_count() as f64;
+    let warps = groups * f64::from(counts.kernel.launch.group_size().div_ceil(counts.warp.max(1)));
+    Machine { on, clock: None, groups, warps }.at_once(counts)
+}
+
 fn over(bytes: f64, rate: &Fact<BytesPerSecond>, field: &'static str) -> Result<Seconds, Unknown> {
     if bytes == 0.0 {
         return Ok(Seconds::ZERO);
@@ -366,13 +413,7 @@ impl Machine<'_> {
     }
 
     fn issue(&self, demand: &Counts) -> Result<Seconds, Unknown> {
-        let e = &self.on.execution;
-        // What issues is no slower than what it issues to.
-        let rate = match (e.issue_per_clock.known_as("execution.issue_per_clock"), e.fma_per_clock.get()) {
-            (Ok(rate), _) => *rate,
-            (Err(_), Some(lanes)) => lanes / f64::from(demand.warp.max(1)),
-            (Err(unknown), None) => return Err(unknown),
-        };
+        let rate = issue_rate(self.on, demand.warp)?;
         self.busiest(self.instructions(demand) / rate)
     }
 
@@ -391,12 +432,6 @@ impl Machine<'_> {
         Ok((texels.0 * units + filling + buffers.0 * cores) * self.clock()?.0 + demand.local * wavefront(self.on))
     }
 
-    /// What texture units take for lines that are not held.
-    fn filling(&self, demand: &Counts) -> Seconds {
-        let units = self.on.memory.texture_l1.instances.get().or(self.on.execution.cores.get()).map_or(1.0, |&units| f64::from(units));
-        demand.images.as_ref().map_or(Seconds::ZERO, |images| images.filling() / units)
-    }
-
     /// Groups that a core has at once of a kernel that copies to local memory in a loop: compilers hold more than is counted.
     fn holding(&self, demand: &Counts) -> u32 {
         let kernel = demand.kernel;
@@ -404,6 +439,14 @@ impl Machine<'_> {
         let registers = ((f64::from(kernel.registers) * HELD) as u32).clamp(kernel.registers.min(most), most);
         let fits = occupancy(&Residency::of(self.on), registers, kernel.launch.group_size(), kernel.local);
         fits.map_or(demand.resident.groups, |own| own.groups.min(demand.resident.groups))
+    }
+
+    /// Groups that the busiest core holds at once: no more than its share.
+    fn at_once(&self, demand: &Counts) -> Result<f64, Unknown> {
+        let most = self.on.execution.max_groups.get().map_or(USUAL_GROUPS, |&most| f64::from(most));
+        let meets = Habits::of(self.on).meets && meets_in_loops(&demand.kernel.accesses.nest);
+        let held = if meets { self.holding(demand) } else { demand.resident.groups };
+        Ok(f64::from(held).min(most).min((self.groups / self.cores()?).ceil()).max(1.0))
     }
 
     /// How warps share the units of a core, where vendors say what these are.
@@ -476,10 +519,7 @@ impl Machine<'_> {
         }
         let instructions = self.instructions(demand);
         let per_group = f64::from(demand.kernel.launch.group_size().div_ceil(demand.warp.max(1)));
-        // A core has no more groups at once than its share.
-        let most = self.on.execution.max_groups.get().map_or(USUAL_GROUPS, |&most| f64::from(most));
-        let held = if habits.meets && meets_in_loops(&demand.kernel.accesses.nest) { self.holding(demand) } else { demand.resident.groups };
-        let at_once = f64::from(held).min(most).min((self.groups / self.cores()?).ceil()).max(1.0) * per_group;
+        let at_once = self.at_once(demand)? * per_group;
         let lives = (self.groups / self.cores()?).ceil() * per_group / at_once;
         let whole = if habits.in_step { lives.ceil() / lives } else { 1.0 };
         let each = |cycles: f64| self.busiest(cycles * self.warps / at_once * whole);

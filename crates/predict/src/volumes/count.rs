@@ -45,6 +45,8 @@ pub struct Exact<'k> {
     pub counts: Counts<'k>,
     /// What each access to memory that is neither local nor constant costs.
     pub accesses: Vec<Instruction>,
+    /// What each access to local memory costs.
+    pub shared: Vec<Instruction>,
     /// Distinct sectors of blocks, for each field.
     pub uses: Vec<BlockUse>,
     /// Bytes of a sector of each field.
@@ -244,7 +246,7 @@ impl<'k> Exact<'k> {
             contended: contended.clocks,
             dram,
         };
-        Ok(Self { subject, counts, accesses: found, uses, sectors, compulsory, sizes, read_only, contended })
+        Ok(Self { subject, counts, accesses: found, shared, uses, sectors, compulsory, sizes, read_only, contended })
     }
 
     /// Bytes that loads, or stores, of a field ask the first level for.

@@ -10,6 +10,7 @@ use crate::volumes::first_level::costs::Instruction;
 use crate::volumes::fitted::caches::Caches;
 use crate::volumes::fitted::expected::{Kind, Moved, range};
 use crate::volumes::fitted::speed::Speed;
+use crate::walk::Warps;
 use std::borrow::Cow;
 use warpsight_ir::occupancy::Occupancy;
 use warpsight_ir::profile::Fact;
@@ -38,7 +39,15 @@ pub fn report(work: &Work, on: &Profile, settings: &Settings, resident: Occupanc
     let speed = Speed::of(on);
     notes.push(format!("bandwidth and turnover of blocks: data/fits/bandwidth.toml, {}", speed.from.name()));
     let limits = parts.limits(&speed);
-    let (seconds, limiter) = parts.together(&limits, &speed).ok_or_else(|| nothing_known(&limits, on))?;
+    // What was measured is of the launch as a whole.
+    let warps = Warps::of(&exact, on).filter(|_| settings.measured.is_none());
+    let together = |parts: &Parts, clock: Option<Hertz>| {
+        let limits = parts.limits(&speed);
+        let (seconds, limiter) = parts.together(&limits, &speed)?;
+        let between = parts.life.as_ref().map_or(Seconds::ZERO, |life| life.between(&speed));
+        Some((warps.as_ref().map_or(seconds, |warps| warps.seconds(&limits, between, clock)), limiter))
+    };
+    let (seconds, limiter) = together(&parts, None).ok_or_else(|| nothing_known(&limits, on))?;
     if seconds.0 <= 0.0 {
         return Err(NoEstimate::NotCovered("a kernel that takes no time: neither accesses nor operations".to_owned()));
     }
@@ -49,14 +58,17 @@ pub fn report(work: &Work, on: &Profile, settings: &Settings, resident: Occupanc
         Fact::Known { lo, hi, .. } => [hi, lo],
         _ => [None; 2],
     };
-    let together = |parts: &Parts| parts.together(&parts.limits(&speed), &speed).map_or(seconds, |found| found.0);
     let at_ends = |counts: &Counts| ends.map(|clock| timed(counts, clock));
+    let taking = |[fast, slow]: [&Parts; 2]| {
+        [(fast, ends[0]), (slow, ends[1])].map(|(parts, clock)| together(parts, clock).map_or(seconds, |found| found.0))
+    };
     let [fast, slow] = at_ends(&counts);
-    let span = [together(&fast), together(&slow)];
+    let span = taking([&fast, &slow]);
     let around = |[fast, slow]: [Seconds; 2], basis| Interval { lo: fast * own.lo.exp(), hi: slow * own.hi.exp(), basis };
     let mut interval = around(span, basis);
     for other in others(&exact, &counts).filter(|_| settings.measured.is_none()) {
-        interval.cover(&around(at_ends(&other).map(|parts| together(&parts)), String::new()));
+        let [fast, slow] = at_ends(&other);
+        interval.cover(&around(taking([&fast, &slow]), String::new()));
     }
     if let Fact::Known { value, lo, hi, .. } = &on.execution.clock {
         let mega = |clock: &Hertz| format!("{:.0} MHz", clock.0 * 1e-6);

@@ -51,7 +51,7 @@ def measure(args, results):
     """Times of each device, shape and way, written as they come; those that there are stay."""
     for device in args.device or DEVICES:
         for shape in SHAPES:
-            times = results.setdefault(device, {}).setdefault(words(shape), {})
+            times = results.setdefault(args.dtype, {}).setdefault(device, {}).setdefault(words(shape), {})
             for name, way in WAYS:
                 if times.get(name) is None:
                     times[name] = time_of(args, device, shape, way)
@@ -68,11 +68,12 @@ def report(args, results):
         "their best on an Adreno 640 (published, not rerun), and that images gain more there, broadcasts more on Mali. A simulated device keeps one vector",
         "of a scalar in as many registers; whether a real compiler spills them, as the paper's does, it does not know.",
     ]
-    for device in filter(results.get, DEVICES):
+    found = results.get(args.dtype, {})
+    for device in filter(found.get, DEVICES):
         lines += ["", f"## {device}", "", "| H W Cin Cout | µs | " + " | ".join(name for name, _ in WAYS[1:]) + " |", "|---" * (len(WAYS) + 1) + "|"]
-        for shape, times in results[device].items():
-            first = times["all"]
-            cells = [f"×{times[name] / first:.2f}" if first and times[name] else "–" for name, _ in WAYS[1:]]
+        for shape, times in found[device].items():
+            first = times.get("all")
+            cells = [f"×{times[name] / first:.2f}" if first and times.get(name) else "–" for name, _ in WAYS[1:]]
             lines.append(f"| {shape} | {first * 1e6:.0f} | " + " | ".join(cells) + " |" if first else f"| {shape} | – |")
     return "\n".join(lines) + "\n"
 

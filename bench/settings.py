@@ -225,7 +225,10 @@ def main():
     for paper in args.paper or PAPERS:
         devices, operators = PAPERS[paper]
         measure(args, results, [device for device in devices if device in (args.device or devices)], operators())
-        if args.sample == 1:
+        missing = [device for device in devices if not results.get(device)]
+        if args.sample == 1 and missing and args.device:
+            print(f"paper {paper}: nothing is written, since {', '.join(missing)} were not simulated", file=sys.stderr)
+        elif args.sample == 1:
             write = {"001": write_romou, "000": write_table3}[paper]
             write(args, {device: results[device] for device in devices if device in results})
 

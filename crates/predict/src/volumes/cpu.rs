@@ -337,7 +337,7 @@ impl<'a> Loops<'a> {
         let chain = CHAIN * arithmetic / found.results.max(1.0) * (body / WINDOW).min(1.0);
         let issue = rate.map(|rate| self.rows * (self.steps() * (body / rate).max(chain) + (ROW + found.row) / rate));
         let known = on.execution.lsu_lanes.known_as("execution.lsu_lanes");
-        let vectors = (spills + elements.moved) * (self.vector() / self.piece).ceil();
+        let vectors = (spills + elements.moved) * self.pieces(self.vector());
         let l1_cycles = known.as_ref().map_or(0.0, |_| self.rows * self.steps() * (found.memory + vectors) / LOADS);
         let limits = vec![
             (Limiter::Launch, Ok(Seconds(start + per_core(groups * GROUP).0))),
@@ -387,6 +387,11 @@ impl<'a> Loops<'a> {
         if self.lanes == 1 { widest.min(self.register) } else { VECTOR }
     }
 
+    /// Loads that so many bytes count as, of an instruction.
+    fn pieces(&self, bytes: f64) -> f64 {
+        (bytes / self.piece).max(1.0)
+    }
+
     fn row(&self) -> u32 {
         self.along.map_or(1, |var| var.count)
     }
@@ -400,8 +405,8 @@ impl<'a> Loops<'a> {
     fn cost(&self, image: bool, size: i64, stride: i64) -> Cost {
         let items = f64::from(self.row()) / self.steps();
         // An instruction names a vector, units move a part of it at a time.
-        let one = (size as f64 / self.piece).ceil();
-        let plain = |memory: f64| Cost { memory, all: memory };
+        let one = self.pieces(size as f64);
+        let plain = |memory: f64| Cost { memory: memory * self.pieces(VECTOR), all: memory };
         if image {
             return Cost { memory: items, all: items * TEXEL };
         }
@@ -411,7 +416,7 @@ impl<'a> Loops<'a> {
             stride if stride == size => plain((items * size as f64 / VECTOR).ceil()),
             stride if stride <= INTERLEAVED * size => {
                 let memory = (items * size as f64 / VECTOR).ceil();
-                Cost { memory, all: memory * (1.0 + SHUFFLES) }
+                Cost { memory: memory * self.pieces(VECTOR), all: memory * (1.0 + SHUFFLES) }
             }
             _ => Cost { memory: items * one, all: items * (one + INSERTION) },
         }
@@ -533,7 +538,7 @@ pub fn on_cpu(kernel: &Kernel, on: &Profile, notes: &mut Vec<String>) -> Result<
     };
     notes.push(format!(
         "a CPU: vectors of {} work-items along the fastest axis; caches see {unit}, one after the other, and hold what the launch before left; operations of \
-         a work-item are taken to wait for each other; translations are looked up one after another",
+         a work-item are taken to wait for each other; translations are looked up one after another, those that no cache of them holds left out",
         loops.lanes
     ));
     Ok((subject, found))

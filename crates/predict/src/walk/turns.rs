@@ -74,7 +74,7 @@ impl PartialOrd for Event {
 }
 impl Ord for Event {
     fn cmp(&self, other: &Self) -> Ordering {
-        self.at.total_cmp(&other.at).then(self.warp.cmp(&other.warp))
+        self.at.total_cmp(&other.at).then(self.warp.cmp(&other.warp)).then(self.loaded.cmp(&other.loaded))
     }
 }
 

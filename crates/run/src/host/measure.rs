@@ -1,26 +1,26 @@
-//! What CPUID does not say and a few milliseconds tell: the clock, multiply-adds a clock, and how fast cores read what lies behind their first
-//! caches. All threads at once, since cores share clocks and caches; the fastest of many short spans, since others may use the machine.
+//! What CPUID does not say and a tenth of a second tells: the clock, multiply-adds and loads a clock, how fast cores read what lies behind their
+//! first caches, and how many translations they hold. All threads at once, since cores share clocks and caches; the fastest of several spans, since
+//! others may use the machine.
 
 use super::Measured;
 use std::arch::asm;
-use std::sync::Barrier;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-/// Products of a chain. Each waits three cycles for the one before: on every x86 core since 2008 (Intel) and 2017 (AMD).
-const CHAIN: u64 = 8;
-const PRODUCT: u64 = 3;
-/// Times that a chain, or a block of multiply-adds, runs in a span: some 50 µs, less than what a scheduler gives a thread at once.
+/// Additions of a chain, each of which waits a cycle for the one before.
+const CHAIN: u64 = 24;
+/// Times that a chain, or a block of multiply-adds or loads, runs in a span: some 50 µs, less than what a scheduler gives a thread at once.
 const TURNS: u64 = 8_000;
 /// Spans of each measurement.
 const SPANS: usize = 12;
-/// Multiply-adds of a block that do not wait for each other: more than the four cycles of two units.
-const SUMS: u64 = 12;
-/// Bytes that a block of loads reads.
-const BLOCK: usize = 512;
-/// The most memory that is walked through, by all threads together.
+/// Multiply-adds or loads of a block that do not wait for each other: more than the four cycles of two units.
+const BLOCK: u64 = 12;
+/// Bytes that a block of a walk through memory reads.
+const READ: usize = 512;
+/// The most memory that is walked through, by all threads together: longer last levels leave the bandwidth of memory unmeasured.
 const MOST: u64 = 160 << 20;
-/// Pages of chases: a power of two never, whose steps would come back early; words of a page, and steps of a chase.
-const WALKED: [usize; 10] = [15, 31, 47, 63, 71, 95, 127, 191, 255, 383];
+/// Pages of chases, words of a page, and steps of a chase.
+const WALKED: [usize; 10] = [13, 31, 47, 61, 71, 97, 127, 191, 251, 383];
 const PAGE: usize = 4096 / size_of::<usize>();
 const CHASE: usize = 4_000;
 /// Of a cache, the part that is walked through: it has other things to hold.
@@ -37,86 +37,104 @@ pub(super) enum Width {
     Avx512,
 }
 
-/// Measures, with so many threads, caches of these sizes: bytes of an instance and the threads that share it.
+/// Measures, with so many threads, caches of these sizes: bytes of an instance and the threads that share it. `None` where a thread cannot be
+/// had, or no cache is known.
 pub(super) fn measure(threads: usize, width: Width, caches: [Option<(u64, u32)>; 3]) -> Option<Measured> {
-    let clock = together(threads, || best(|| CHAIN as f64 * PRODUCT as f64 * TURNS as f64 / products().as_secs_f64()))?;
-    let lanes = if width == Width::Avx512 { 16.0 } else { 8.0 };
-    let fma = (width != Width::Sse)
-        .then(|| together(threads, || best(|| SUMS as f64 * TURNS as f64 / multiply_adds(width).as_secs_f64())))
-        .flatten()
-        .map(|rate| rate / clock * lanes);
-    let loads = (width != Width::Sse)
-        .then(|| together(threads, || best(|| SUMS as f64 * TURNS as f64 / loads(width).as_secs_f64())))
-        .flatten()
-        .map(|rate| rate / clock * lanes);
+    let mean = |of: &(dyn Fn() -> Duration + Sync), what: u64| Some(fastest(threads, || || rate(what * TURNS, of()))? / threads as f64);
     // Of each level what fits there and not before, for each thread.
     let part = |own: Option<(u64, u32)>| own.map(|(bytes, sharing)| bytes as f64 / f64::from(sharing).min(threads as f64).max(1.0));
     let [first, second, third] = caches.map(part);
+    let last = third.or(second).or(first)?;
+    let clock = mean(&additions, CHAIN)?;
+    // Units are whole: what is measured of them is off by what the clock does meanwhile.
+    let lanes = match width {
+        Width::Sse => None,
+        Width::Fma => Some(8.0),
+        Width::Avx512 => Some(16.0),
+    };
+    let units = |of: &(dyn Fn() -> Duration + Sync)| Some(lanes? * (mean(of, BLOCK)? / clock).round().max(1.0));
     let within = |level: Option<f64>, before: Option<f64>| {
         let bytes = level? * PART;
         (bytes > 1.5 * before.unwrap_or(0.0)).then_some(bytes)
     };
-    let last = third.or(second).or(first)?;
-    let sizes = [within(second, first), within(third, second.or(first)), Some(4.0 * last)];
+    let sizes = [within(second, first), within(third, second.or(first)), Some(2.5 * last)];
     let read = sizes.map(|bytes| reading(threads, bytes.filter(|&bytes| bytes * threads as f64 <= MOST as f64)? as usize));
-    Some(Measured { clock, fma, loads, read, pages: pages(clock) })
+    Some(Measured { clock, fma: units(&|| multiply_adds(width)), loads: units(&|| loads(width)), read, pages: pages(clock) })
 }
 
-fn best(measured: impl Fn() -> f64) -> f64 {
-    (0..SPANS).map(|_| measured()).fold(0.0, f64::max)
+fn rate(what: u64, took: Duration) -> f64 {
+    what as f64 / took.as_secs_f64()
 }
 
-/// Runs this on so many threads at once: the mean of what they say, `None` where a thread cannot be had.
-fn together(threads: usize, run: impl Fn() -> f64 + Sync) -> Option<f64> {
-    let start = Barrier::new(threads);
+/// Where threads wait for each other.
+struct Meeting {
+    threads: usize,
+    came: AtomicUsize,
+    /// Whether one of them is not there.
+    off: AtomicBool,
+}
+
+impl Meeting {
+    fn wait(&self, turn: usize) {
+        self.came.fetch_add(1, Ordering::SeqCst);
+        while self.came.load(Ordering::SeqCst) < self.threads * (turn + 1) && !self.off.load(Ordering::SeqCst) {
+            std::thread::yield_now();
+        }
+    }
+}
+
+/// Runs what this makes on so many threads, in spans that all of them begin together: the most that they reach together in a span; `None` where
+/// a thread cannot be had.
+fn fastest<R: FnMut() -> f64>(threads: usize, make: impl Fn() -> R + Sync) -> Option<f64> {
+    let meeting = Meeting { threads, came: AtomicUsize::new(0), off: AtomicBool::new(threads == 0) };
     let all = std::thread::scope(|scope| {
-        let spawned: Vec<_> = (0..threads)
-            .map(|_| {
-                scope.spawn(|| {
-                    start.wait();
-                    run()
-                })
-            })
-            .collect();
-        spawned.into_iter().map(|thread| thread.join().ok()).sum::<Option<f64>>()
+        let one = || {
+            let mut run = make();
+            let spans = (0..SPANS).map(|span| {
+                meeting.wait(span);
+                run()
+            });
+            spans.collect::<Vec<f64>>()
+        };
+        let mut spawned = vec![];
+        for _ in 0..threads {
+            match std::thread::Builder::new().spawn_scoped(scope, one) {
+                Ok(thread) => spawned.push(thread),
+                Err(_) => meeting.off.store(true, Ordering::SeqCst),
+            }
+        }
+        let all: Option<Vec<_>> = spawned.into_iter().map(|thread| thread.join().ok()).collect();
+        all.filter(|_| !meeting.off.load(Ordering::SeqCst))
     })?;
-    Some(all / threads as f64)
+    Some((0..SPANS).map(|span| all.iter().map(|thread| thread[span]).sum::<f64>()).fold(0.0, f64::max))
 }
 
-/// Bytes per second that all threads read, each from memory of its own; the best of a few passes that all begin at once.
+/// Bytes per second that all threads read, each from memory of its own.
 fn reading(threads: usize, bytes: usize) -> Option<f64> {
-    let blocks = (bytes / BLOCK).max(1);
+    let blocks = (bytes / READ).max(1);
     // As many passes as take about as long as a span elsewhere.
-    let again = ((2 << 20) / (blocks * BLOCK)).max(1);
-    let start = Barrier::new(threads);
-    let one = || {
-        let memory = vec![1_u8; blocks * BLOCK];
+    let again = ((2 << 20) / (blocks * READ)).max(1);
+    fastest(threads, || {
+        let memory = vec![1_u8; blocks * READ];
         read(&memory);
-        let passes = (0..SPANS).map(|_| {
-            start.wait();
-            (0..again).map(|_| read(&memory)).sum::<Duration>().as_secs_f64()
-        });
-        passes.collect::<Vec<f64>>()
-    };
-    let all = std::thread::scope(|scope| {
-        let spawned: Vec<_> = (0..threads).map(|_| scope.spawn(one)).collect();
-        spawned.into_iter().map(|thread| thread.join().ok()).collect::<Option<Vec<_>>>()
-    })?;
-    let moved = (again * blocks * BLOCK) as f64;
-    let rates = (0..SPANS).map(|pass| all.iter().map(|thread| moved / thread[pass]).sum::<f64>());
-    Some(rates.fold(0.0, f64::max))
+        move || rate((again * blocks * READ) as u64, (0..again).map(|_| read(&memory)).sum())
+    })
+}
+
+/// An order of pages without a pattern of neighbours, which visits each once where their number is prime.
+fn order(pages: usize) -> Vec<usize> {
+    let step = pages * 5 / 8;
+    (0..pages).map(|n| n * step % pages).collect()
 }
 
 /// How many pages a chase goes through before their translations have to be looked up, and the cycles that each takes then; `None` where no
-/// number of pages shows it (huge pages).
+/// number of pages shows it.
 fn pages(clock: f64) -> Option<(u32, f64)> {
     let mut memory = vec![0_usize; WALKED[WALKED.len() - 1] * PAGE];
     // A line of its own set in each page, so that the first cache holds all of them.
     let place = |page: usize| page * PAGE + page * 8 % PAGE;
     let mut cycles = |pages: usize| {
-        // Steps of a fixed part of the walk, without a pattern of neighbours.
-        let step = (pages * 5 / 8) | 1;
-        let order: Vec<usize> = (0..pages).scan(0, |at, _| Some(std::mem::replace(at, (*at + step) % pages))).collect();
+        let order = order(pages);
         for (n, &page) in order.iter().enumerate() {
             memory[place(page)] = place(order[(n + 1) % pages]);
         }
@@ -133,23 +151,25 @@ fn pages(clock: f64) -> Option<(u32, f64)> {
     };
     let found: Vec<f64> = WALKED.iter().map(|&pages| cycles(pages)).collect();
     let miss = found[found.len() - 1] - found[0];
-    let held = found.iter().rposition(|&own| own - found[0] < miss / 4.0)?;
-    (miss > 2.0).then_some((WALKED[held] as u32, miss))
+    let missing = found.iter().position(|&own| own - found[0] >= miss / 4.0)?;
+    (miss > 2.0 && missing > 0).then(|| (WALKED[missing - 1] as u32, miss))
 }
 
-/// A chain of products, each of the result before.
-fn products() -> Duration {
+/// A chain of additions, each of the result before.
+fn additions() -> Duration {
     let start = Instant::now();
-    // SAFETY: the instructions touch the two registers named here and flags, no memory and no stack.
+    // SAFETY: the instructions touch the registers named here and flags, no memory and no stack.
     #[allow(unsafe_code)]
     unsafe {
         asm!(
             "2:",
-            "imul {x}, {x}", "imul {x}, {x}", "imul {x}, {x}", "imul {x}, {x}",
-            "imul {x}, {x}", "imul {x}, {x}", "imul {x}, {x}", "imul {x}, {x}",
+            "add {x}, {y}", "add {x}, {y}", "add {x}, {y}", "add {x}, {y}", "add {x}, {y}", "add {x}, {y}", "add {x}, {y}", "add {x}, {y}",
+            "add {x}, {y}", "add {x}, {y}", "add {x}, {y}", "add {x}, {y}", "add {x}, {y}", "add {x}, {y}", "add {x}, {y}", "add {x}, {y}",
+            "add {x}, {y}", "add {x}, {y}", "add {x}, {y}", "add {x}, {y}", "add {x}, {y}", "add {x}, {y}", "add {x}, {y}", "add {x}, {y}",
             "dec {turns}",
             "jnz 2b",
             x = inout(reg) 3_u64 => _,
+            y = in(reg) 5_u64,
             turns = inout(reg) TURNS => _,
             options(nomem, nostack),
         );
@@ -175,7 +195,6 @@ fn multiply_adds(width: Width) -> Duration {
     macro_rules! run {
         ($text:expr) => {
             asm!(
-                "vpxor xmm12, xmm12, xmm12",
                 "vzeroall",
                 $text,
                 turns = inout(reg) TURNS => _,
@@ -230,7 +249,7 @@ fn loads(width: Width) -> Duration {
 
 /// Reads a part of every line, in order.
 fn read(memory: &[u8]) -> Duration {
-    let blocks = memory.len() / BLOCK;
+    let blocks = memory.len() / READ;
     if blocks == 0 {
         return Duration::ZERO;
     }
@@ -260,19 +279,29 @@ mod tests {
 
     #[test]
     fn rates_are_those_of_a_processor() {
-        let width = match (is_x86_feature_detected!("avx512f"), is_x86_feature_detected!("fma")) {
-            (true, _) => Width::Avx512,
-            (_, true) => Width::Fma,
-            _ => Width::Sse,
+        let (width, lanes) = match (is_x86_feature_detected!("avx512f"), is_x86_feature_detected!("fma")) {
+            (true, _) => (Width::Avx512, 16.0),
+            (_, true) => (Width::Fma, 8.0),
+            _ => (Width::Sse, 4.0),
         };
         let found = measure(1, width, [Some((32 << 10, 1)), Some((1 << 20, 1)), None]).unwrap();
-        assert!((5e8..1e10).contains(&found.clock), "{found:?}");
-        // One unit or two, of 256 or 512 bits; measured one after the other on a machine that others use.
-        assert!(found.fma.is_none_or(|fma| (2.0..80.0).contains(&fma)), "{found:?}");
-        assert!(found.loads.is_none_or(|lanes| (2.0..80.0).contains(&lanes)), "{found:?}");
+        assert!((5e8..8e9).contains(&found.clock), "{found:?}");
+        // One to four units; others use the machine meanwhile.
+        assert!([found.fma, found.loads].iter().all(|own| own.is_none_or(|own| own % lanes == 0.0 && own <= 4.0 * lanes)), "{found:?}");
+        assert_eq!(found.fma.is_some(), width != Width::Sse);
         assert!(found.read[0].is_some_and(|rate| rate > 1e9) && found.read[1].is_none() && found.read[2].is_some(), "{found:?}");
+        assert!(found.pages.is_none_or(|(pages, cycles)| (13..383).contains(&pages) && cycles > 2.0), "{found:?}");
         // Caches that are too large to be walked through are not guessed at, and nothing is measured where no cache is known.
         assert_eq!(measure(1, Width::Sse, [None, None, Some((1 << 30, 1))]).unwrap().read, [None; 3]);
         assert_eq!(measure(1, Width::Sse, [None; 3]), None);
+    }
+
+    #[test]
+    fn a_chase_visits_each_page_once() {
+        for pages in WALKED {
+            let mut visited = order(pages);
+            visited.sort_unstable();
+            assert_eq!(visited, (0..pages).collect::<Vec<_>>());
+        }
     }
 }

@@ -51,7 +51,7 @@ impl Steps {
     pub fn volumes(&self, memory: &Memory, curve: &Curve) -> Dram {
         let Self { runs, waves, one, again } = self;
         let cold = curve.cold(runs.touched(), memory.l2_effective);
-        let load_wave = waves * one.0.iter().step_by(2).sum::<f64>();
+        let load_wave = waves * (0..one.0.len() / 2).map(|field| one.0[slot(field, Side::Loads)]).sum::<f64>();
         runs.summed(load_wave, cold, &|field, side, behind| {
             let gone = |distance: f64| match (behind, memory.last_level) {
                 (Behind::Last, Some((size, curve))) => 1.0 - curve.survives(distance, size),

@@ -41,6 +41,9 @@ pub fn report(work: &Work, on: &Profile, settings: &Settings, resident: Occupanc
     let limits = parts.limits(&speed);
     // What was measured is of the launch as a whole.
     let warps = Warps::of(&exact, on).filter(|_| settings.measured.is_none());
+    if warps.is_some() {
+        notes.push("the time is that of a core's warps, followed event by event; the limiter is what takes longest alone".to_owned());
+    }
     let together = |parts: &Parts, clock: Option<Hertz>| {
         let limits = parts.limits(&speed);
         let (seconds, limiter) = parts.together(&limits, &speed)?;

@@ -367,6 +367,19 @@ def streams(cases):
     return lines
 
 
+def accuracy(found):
+    """What kernels take, by processor time over the cores, against what is predicted: of those that outlast what a launch costs, and of others."""
+    cases = [case for part, own in found.items() if part != "networks" for case in own]
+    lines = []
+    for title, long in [("of 100 us or more", True), ("shorter", False)]:
+        ratios = [case["median"]["ours"][1] / CORES / case["predicted_s"] for case in cases if (case["predicted_s"] >= 1e-4) == long]
+        if ratios:
+            factors = [max(r, 1 / r) for r in ratios]
+            within = sum(f <= 1.2 for f in factors)
+            lines += [f"Predicted {title}: {len(ratios)} kernels, geometric error x{geometric(factors):.2f} of processor time, {within} within 20 %, worst x{max(factors):.2f}."]
+    return lines
+
+
 def operators(make, sizes):
     """What measures an operator of each size, given arguments and a folder."""
     return lambda args, folder: measure(args, [make(*own) for own in sizes], folder / "store.sqlite")
@@ -408,6 +421,8 @@ def main():
             measured = measured_in(args, Path(folder))
             lines += [f"## {title}", "", *table(measured), ""]
             found[key] = [{k: v for k, v in case.items() if k != "peers"} for case in measured]
+    if accuracy(found):
+        lines += ["## Predicted against measured", "", *accuracy(found), ""]
     head = [
         "# Kernels on a CPU's OpenCL beside the best of others",
         "",

@@ -13,8 +13,15 @@ const NET: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../models/text-orient
 const CONV: &str = "conv2d n=1 c=3 h=6 w=7 k=5 r=3 s=3 stride=1 pad=1";
 
 fn command(store: &Path, args: &[&str]) -> Command {
+    let mut command = warpsight(args);
+    command.arg("--store").arg(store);
+    command
+}
+
+/// The command, which keeps what it measures of this processor where all of these find it.
+fn warpsight(args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_warpsight"));
-    command.args(args).arg("--store").arg(store);
+    command.args(args).env("XDG_CACHE_HOME", env!("CARGO_TARGET_TMPDIR"));
     command
 }
 
@@ -305,7 +312,7 @@ fn the_page_of_a_network_says_what_the_json_says() {
 /// What `predict` says of a file, as JSON.
 fn predicted(file: &str, device: &str) -> Value {
     let args = ["predict", file, "--device", device, "--json"];
-    json(&Command::new(env!("CARGO_BIN_EXE_warpsight")).args(args).output().expect("starts"))
+    json(&warpsight(&args).output().expect("starts"))
 }
 
 #[test]

@@ -1,29 +1,13 @@
-//! OpenCL on a CPU: a work-group is a loop of one core over its work-items, which the compiler makes vectors of along the fastest axis.
-//! .
-//! What the caches see are rows: the work-items along the fastest axis of a group, one row after the other, one group after the other. So a
-//! row takes the part that a wave has on a GPU, and the volumes behind L1, L2 and L3 are those that [`super::behind::steps`] counts behind a
-//! cache of that size: what a row meets again in its loops, what later ones do, and what the launch before left there. Where a kernel has barriers, each stretch between two of
-//! them is a loop over all work-items of its own, and whole groups take that part. Stored lines are loaded first (write-allocate), unless
-//! the store bypasses the caches.
+//! Instructions of a launch as loops of vectors.
 
-use super::behind::dram::{Curve, Memory, Wave};
-use super::behind::drawn;
-use super::behind::reuse::bypasses;
-use super::behind::steps::Steps;
-use super::first_level::block::block_uses;
-use super::first_level::costs::Sizes;
-use super::first_level::images;
-use super::kernel::lanes;
-use super::kernel::subject::{Field, Subject, Touch, Var};
-use super::sets::intervals::gcd;
-use crate::coarse::requests::{Requests, TensorTraffic};
-use crate::time::{Limit, Norms, combined, has_barrier, nothing_known};
+use crate::time::{Limit, has_barrier};
+use crate::volumes::kernel::subject::{Field, Touch, Var};
+use crate::volumes::sets::intervals::gcd;
 use smallvec::SmallVec;
 use warpsight_ir::profile::Fact;
 use warpsight_ir::range::Interval;
 use warpsight_ir::{
-    AccessKind, AffineBound, Kernel, Limiter, Nest, NoEstimate, OpClass, Profile, Scalar, Seconds, Space, TensorPlace, TensorUse, Unknown,
-    VarId, VarKind,
+    AccessKind, AffineBound, Kernel, Limiter, Nest, NoEstimate, OpClass, Profile, Scalar, Seconds, Unknown, VarId, VarKind,
 };
 
 /// Bytes of the vectors that compilers make of work-items, even where the machine has longer ones: LLVM's preferred width for server cores
@@ -61,74 +45,21 @@ const GROUP: f64 = 14.0;
 const CHAIN: f64 = 4.0;
 /// Instructions that a core has in flight: reorder buffers since 2015 hold 224 to 512.
 const WINDOW: f64 = 320.0;
-/// Lines that a core waits for at once where no prefetcher helps: line-fill buffers of L1, 10 to 24 on such cores.
-const IN_FLIGHT: f64 = 12.0;
 /// Uses of an element in several steps: more than this for each load.
 const SHARED: f64 = 1.1;
 /// Values of a bound that are counted one by one.
 const COUNTED: i64 = 1024;
 /// Lines that are missed before a prefetcher has seen where a run of them leads.
 const TRAINED: f64 = 3.0;
-/// How limiters combine: GPUs have fitted numbers for this.
-const OVERLAP: Norms = Norms { all: 4.0, first: 4.0 };
-/// How caches let go of lines: nearly least recently used. Not fitted.
-const CURVE: Curve = Curve { capacity: 1.0, steepness: 6.0, spread: 0.0, in_step: None, within: None };
-
-/// Whether a profile is that of a CPU: its warps have one lane, vectors are the compiler's.
-pub fn is_cpu(on: &Profile) -> bool {
-    on.execution.warp.get() == Some(&1)
-}
-
-/// What a launch moves and takes on a CPU. Bytes of the whole launch.
-#[derive(Clone, Debug)]
-pub struct OnCpu {
-    /// Seconds of each limiter alone.
-    pub limits: Vec<Limit>,
-    /// What is limiting, and the time.
-    pub together: (Seconds, Limiter),
-    /// For each field the bytes that loads ask for, that stores write, and of distinct lines of each group's loads.
-    pub asked: Vec<(f64, f64, f64)>,
-    /// Behind L1, L2 and L3; fewer where a level is missing.
-    pub behind: Vec<Level>,
-    /// Cycles of load and store units.
-    pub l1_cycles: f64,
-    /// Each access to memory that is not local.
-    pub instructions: Vec<Executed>,
-}
-
-/// How often an access is executed.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Executed {
-    /// Position in the subject's list of fields.
-    pub field: usize,
-    /// Position among all accesses, in program order.
-    pub position: usize,
-    /// Vectors of work-items.
-    pub vectors: f64,
-    /// Memory instructions of each.
-    pub each: f64,
-}
-
-/// What moves between a cache and the level behind it.
-#[derive(Clone, Debug)]
-pub struct Level {
-    /// Loaded into the cache, lines to be stored included.
-    pub load: f64,
-    /// Written back.
-    pub store: f64,
-    /// The same by field.
-    pub per_field: Vec<(f64, f64)>,
-}
-
 /// A launch as loops of vectors.
-struct Loops<'a> {
+pub(super) struct Loops<'a> {
     kernel: &'a Kernel,
     /// The axis along which work-items of a row lie; none where each runs by itself.
-    along: Option<Var>,
+    pub(super) along: Option<Var>,
     /// Rows of the launch.
-    rows: f64,
+    pub(super) rows: f64,
     /// Work-items of a whole vector.
-    lanes: u32,
+    pub(super) lanes: u32,
     /// Bytes that a load moves at most: of two in a clock, half of what the first level delivers.
     piece: f64,
     /// Bytes of a vector register, and how many there are.
@@ -141,16 +72,16 @@ struct Loops<'a> {
 }
 
 /// What a vector of work-items does for an access.
-struct Cost {
+pub(super) struct Cost {
     /// Loads or stores, each of what one of them moves at most.
-    memory: f64,
+    pub(super) memory: f64,
     /// Instructions, these included.
     all: f64,
 }
 
 /// What the cores do.
 #[derive(Default)]
-struct Instructions {
+pub(super) struct Instructions {
     /// Memory instructions of one vector of work-items.
     memory: f64,
     /// All of one vector of work-items but arithmetic and steps of loops.
@@ -195,7 +126,7 @@ struct Elements {
 
 impl<'a> Loops<'a> {
     /// Of a kernel whose group and lane axes are these, and whose widest element in buffers has so many bytes.
-    fn of(kernel: &'a Kernel, on: &Profile, axes: impl Iterator<Item = Var> + Clone, lanes: &[Var], widest: i64) -> Self {
+    pub(super) fn of(kernel: &'a Kernel, on: &Profile, axes: impl Iterator<Item = Var> + Clone, lanes: &[Var], widest: i64) -> Self {
         // What loops without barriers does one work-item after the other, and so does what is written in vectors or reads under conditions
         // that other accesses do not have: PoCL's loops over such work-items do not become vectors. The rest is rows.
         let looped = has_loop(&kernel.accesses.nest);
@@ -242,7 +173,7 @@ impl<'a> Loops<'a> {
     }
 
     /// Counts an access to so many elements, which a work-item executes so often where these hold; see [`cost`](Self::cost).
-    fn add(
+    pub(super) fn add(
         &self,
         to: &mut Instructions,
         trips: f64,
@@ -318,7 +249,7 @@ impl<'a> Loops<'a> {
     }
 
     /// What launch, units and issue take, and the cycles of load and store units of all cores.
-    fn limits(&self, found: &Instructions, on: &Profile) -> Result<(Vec<Limit>, f64), NoEstimate> {
+    pub(super) fn limits(&self, found: &Instructions, on: &Profile) -> Result<(Vec<Limit>, f64), NoEstimate> {
         let cores = f64::from(on.execution.cores.need(on, "execution.cores")?);
         let clock = on.execution.clock.need(on, "execution.clock")?.0;
         let per_core = |cycles: f64| Seconds(cycles / cores / clock);
@@ -350,7 +281,7 @@ impl<'a> Loops<'a> {
 
     /// What single elements cost that are multiplied by vectors. An instruction takes an element from memory where it is used once, and no
     /// load is one of its own then. What further steps use again (neighbouring windows, written out) takes a whole register until then, or goes
-    /// through memory as a vector.
+    /// through memory as a vector. All operations are taken to be in the step that is executed most.
     fn elements(&self, found: &Instructions, arithmetic: f64) -> Elements {
         let Some(step) = found.steps.iter().max_by(|a, b| a.trips.total_cmp(&b.trips)) else { return Elements::default() };
         let width = self.computed() / WORD;
@@ -359,7 +290,8 @@ impl<'a> Loops<'a> {
             return Elements::default();
         }
         let sums = ((all - step.elements) / width).max(1.0);
-        // Each vector meets as many elements as it has operations; sums are of so many vectors for each element.
+        // Each vector is multiplied by so many elements, each element by `sums / met` vectors: so many elements were loaded in a step if none
+        // of them were used in another.
         let met = operations / step.vectors;
         let apart = operations * met / sums;
         let used = operations / step.elements;
@@ -392,12 +324,12 @@ impl<'a> Loops<'a> {
         (bytes / self.piece).max(1.0)
     }
 
-    fn row(&self) -> u32 {
+    pub(super) fn row(&self) -> u32 {
         self.along.map_or(1, |var| var.count)
     }
 
     /// Vectors of a row: whole ones, and for the rest one for each power of two in it.
-    fn steps(&self) -> f64 {
+    pub(super) fn steps(&self) -> f64 {
         f64::from(self.row() / self.lanes + (self.row() % self.lanes).count_ones())
     }
 
@@ -423,7 +355,7 @@ impl<'a> Loops<'a> {
     }
 
     /// Share of an access's lines that no prefetcher foresees: of runs of neighbouring lines, the first few.
-    fn unforeseen(&self, field: &Field, touch: &Touch, units: &[Var], line: f64) -> f64 {
+    pub(super) fn unforeseen(&self, field: &Field, touch: &Touch, units: &[Var], line: f64) -> f64 {
         let stride = |var: &Var| touch.stride(&field.geometry, var.id).abs() as f64;
         let mut run = (touch.width * field.geometry.element) as f64;
         let inner = touch.loops.iter().rev().chain(self.along.iter());
@@ -437,7 +369,7 @@ impl<'a> Loops<'a> {
     }
 
     /// How much of a cache an access can use: steps of many lines may come back to few of its sets.
-    fn sets(&self, field: &Field, touch: &Touch, line: i64, sets: i64) -> f64 {
+    pub(super) fn sets(&self, field: &Field, touch: &Touch, line: i64, sets: i64) -> f64 {
         let inner = touch.loops.iter().chain(self.along.iter()).filter(|var| var.count > 1);
         let strides: Vec<i64> = inner.map(|var| touch.stride(&field.geometry, var.id)).filter(|&stride| stride != 0).collect();
         if strides.is_empty() || strides.iter().any(|stride| stride % line != 0) {
@@ -445,209 +377,6 @@ impl<'a> Loops<'a> {
         }
         1.0 / strides.iter().fold(sets, |common, stride| gcd(common, stride / line)) as f64
     }
-}
-
-/// Predicts a launch on a CPU.
-///
-/// # Errors
-/// A kernel that cannot be counted, or a profile that knows nothing that limits it.
-pub fn on_cpu(kernel: &Kernel, on: &Profile, notes: &mut Vec<String>) -> Result<(Subject, OnCpu), NoEstimate> {
-    let subject = images::subject(kernel, on)?;
-    let m = &on.memory;
-    let line = m.buffer_l1.line.need(on, "memory.buffer_l1.line")?.0;
-    let barriers = has_barrier(&kernel.accesses.nest);
-    let widest = subject.fields.iter().filter(|field| field.image.is_none()).map(|field| field.geometry.element).max().unwrap_or(4);
-    let loops = Loops::of(kernel, on, subject.groups.iter().chain(&subject.lanes).copied(), &subject.lanes, widest);
-    let along = loops.along;
-
-    let units = if barriers { subject.clone() } else { in_rows(&subject, along) };
-    let size = line as u32;
-    let memory = |bytes: f64| Memory { fetch: size, write: size, l2_effective: bytes, last_level: None };
-    let steps = Steps::of(&units, &memory(line), &Wave { blocks: 1 }, CURVE.spread);
-    let caches = [(&m.buffer_l1, 1.0, true), (&m.l2, 1.0, true), (&m.llc, f64::from(m.llc.instances.get().copied().unwrap_or(1)), false)];
-    let mut behind: Vec<Level> = Vec::new();
-    for (cache, instances, indexed) in caches {
-        let Some(bytes) = cache.bytes.get() else { continue };
-        // Sets of the first levels are bits of the address, those of the last a hash of it.
-        let sets = cache.ways.get().filter(|_| indexed).map_or(1, |&ways| (bytes.0 / line / f64::from(ways)) as i64).max(1);
-        let with_drawn = |own: f64| {
-            let memory = memory(bytes.0 * instances * own);
-            let mut moved = steps.volumes(&memory, &CURVE);
-            drawn::add(&mut moved, &subject, &memory, 0.0);
-            moved
-        };
-        let whole = with_drawn(1.0);
-        let per_field = subject.fields.iter().enumerate().map(|(i, field)| {
-            let share = field.touches.iter().map(|touch| loops.sets(field, touch, line as i64, sets)).fold(1.0, f64::min);
-            let own = if share < 1.0 { &with_drawn(share) } else { &whole };
-            allocated(field, own.per_field[i].1, own.per_field[i].2)
-        });
-        behind.push(Level::of(per_field.collect()));
-    }
-    let translations = translations(&units, &subject, on);
-    let sizes = Sizes { warp: 1, sector: size, line: size, banks: 1, texture: None };
-    let uses = block_uses(&subject, sizes);
-    let asked = subject.fields.iter().zip(&uses).map(|(field, own)| {
-        let bytes = |keep: fn(AccessKind) -> bool| asked(&subject, field, keep);
-        let loads = bytes(|kind| !matches!(kind, AccessKind::Store(_)));
-        (loads, bytes(|kind| !matches!(kind, AccessKind::Load)), own.loaded_sectors as f64 * line)
-    });
-
-    let mut found = OnCpu {
-        limits: vec![],
-        together: (Seconds::ZERO, Limiter::Launch),
-        asked: asked.collect(),
-        behind,
-        l1_cycles: 0.0,
-        instructions: vec![],
-    };
-    let mut counted = Instructions::default();
-    for (list, own) in [(&subject.fields, true), (&subject.local, false), (&subject.constant, false)] {
-        for (i, field) in list.iter().enumerate() {
-            for touch in field.all() {
-                let trips: f64 = touch.loops.iter().map(|var| f64::from(var.count)).product();
-                let known = along.map_or(0, |var| touch.stride(&field.geometry, var.id));
-                // Elements that lie anywhere are put into vectors one by one.
-                let stride = if touch.indirect.is_some_and(|own| own.unknown()) { i64::MAX } else { known };
-                let size = touch.width * field.geometry.element;
-                let cost = loops.add(&mut counted, trips, (touch.kind, touch.width, &touch.guard), (field.image.is_some(), size, stride));
-                if own {
-                    let vectors = loops.rows * loops.steps() * trips;
-                    found.instructions.push(Executed { field: i, position: touch.position, vectors, each: cost.memory });
-                }
-            }
-        }
-    }
-    (found.limits, found.l1_cycles) = loops.limits(&counted, on)?;
-    let volumes: Vec<f64> = found.behind.iter().map(|level| level.load + level.store).collect();
-    found.limits.extend(levels(&volumes, on));
-    let cycles = waits(&loops, &subject, &units.groups, &found.behind, on, line);
-    let cores = f64::from(on.execution.cores.need(on, "execution.cores")?);
-    let clock = on.execution.clock.need(on, "execution.clock")?.0;
-    let per_core = |cycles: f64| Seconds(cycles / cores / clock);
-    found.limits.push((Limiter::Latency, cycles.map(per_core)));
-    found.limits.push((Limiter::Tlb, translations.map(per_core)));
-    found.together = combined(&found.limits, OVERLAP).filter(|time| time.0.0 > 0.0).ok_or_else(|| nothing_known(&found.limits, on))?;
-    if subject.fields.iter().flat_map(Field::all).any(|touch| touch.kind == AccessKind::Atomic) {
-        notes.push("atomics are counted as a load and a store: that cores wait for each other is left out".to_owned());
-    }
-    let unit = match barriers {
-        true => "groups, because of barriers",
-        _ if has_loop(&kernel.accesses.nest) => "work-items, because of loops",
-        _ => "rows of work-items",
-    };
-    notes.push(format!(
-        "a CPU: vectors of {} work-items along the fastest axis; caches see {unit}, one after the other, and hold what the launch before left; operations of \
-         a work-item are taken to wait for each other; translations are looked up one after another, those that no cache of them holds left out",
-        loops.lanes
-    ));
-    Ok((subject, found))
-}
-
-/// What bytes behind L1, L2 and L3 take; the last of them come from memory.
-fn levels(volumes: &[f64], on: &Profile) -> Vec<Limit> {
-    let m = &on.memory;
-    let rates = [
-        (Limiter::L2, &m.l2.bandwidth, "memory.l2.bandwidth"),
-        (Limiter::Llc, &m.llc.bandwidth, "memory.llc.bandwidth"),
-        (Limiter::Dram, &m.dram_bandwidth, "memory.dram_bandwidth"),
-    ];
-    let present = rates.into_iter().filter(|(limiter, _, _)| match limiter {
-        Limiter::L2 => !matches!(m.l2.bytes, Fact::Absent { .. }),
-        Limiter::Llc => !matches!(m.llc.bytes, Fact::Absent { .. }),
-        _ => true,
-    });
-    present.zip(volumes).map(|((limiter, rate, name), bytes)| (limiter, rate.known_as(name).map(|rate| Seconds(bytes / rate.0)))).collect()
-}
-
-/// The coarse count on a CPU: instructions as in [`on_cpu`], what is behind caches from what groups touch. No waits.
-///
-/// # Errors
-/// A profile that knows nothing that limits it.
-pub fn coarse(kernel: &Kernel, on: &Profile, found: &Requests) -> Result<(Seconds, Limiter), NoEstimate> {
-    let accesses = &kernel.accesses;
-    let axes = |kind| {
-        let own = accesses.vars.iter().enumerate().filter(move |(_, var)| var.kind == kind);
-        own.map(|(i, var)| Var { id: VarId(i as u16), count: var.trips.unwrap_or(1) }).collect::<SmallVec<[Var; 4]>>()
-    };
-    let (groups, lanes) = (axes(VarKind::Group), axes(VarKind::Lane));
-    let element = |tensor: &TensorUse| match tensor.place {
-        TensorPlace::Buffer { element, .. } => i64::from(element.bytes()),
-        TensorPlace::Image { .. } => 0,
-    };
-    let widest = accesses.tensors.iter().map(element).max().unwrap_or(4).max(1);
-    let loops = Loops::of(kernel, on, groups.iter().chain(&lanes).copied(), &lanes, widest);
-    let mut counted = Instructions::default();
-    accesses.each_with_trips(&mut |access, trips| {
-        let place = &accesses.tensors[usize::from(access.tensor)].place;
-        let what = match place {
-            TensorPlace::Buffer { space: Space::Tile, .. } => return,
-            TensorPlace::Buffer { element, dims, .. } => {
-                let bytes = i64::from(element.bytes());
-                let steps = access.coords.iter().map(|coord| loops.along.map_or(0, |var| i64::from(coord.coefficient(var.id))));
-                let stride = steps.zip(dims).fold(0_i64, |at, (step, extent)| at.saturating_mul(*extent).saturating_add(step));
-                (false, i64::from(access.width) * bytes, stride.saturating_mul(bytes))
-            }
-            TensorPlace::Image { format, .. } => (true, i64::from(format.bytes()), 0),
-        };
-        loops.add(&mut counted, trips, (access.kind, access.width.into(), &access.guard), what);
-    });
-    let (mut limits, _) = loops.limits(&counted, on)?;
-    let m = &on.memory;
-    let count = kernel.launch.group_count() as f64;
-    let touched = || found.tensors.iter().filter(|own| own.touched);
-    let all: f64 = touched().map(|own| own.bytes).sum();
-    let caches = [(&m.buffer_l1, 1.0), (&m.l2, 1.0), (&m.llc, f64::from(m.llc.instances.get().copied().unwrap_or(1)))];
-    let of_group: f64 = touched().map(|own| own.group_bytes).sum();
-    let largest = touched().map(|own| own.group_bytes).fold(0.0, f64::max);
-    let behind = caches.into_iter().filter_map(|(cache, instances)| Some(cache.bytes.get()?.0 * instances)).map(|bytes| {
-        let missing = if all > 0.0 { ((all - bytes) / all).max(0.0) } else { 0.0 };
-        // Groups that follow each other share what is most of their working set, where the cache holds all of it.
-        let shared = |own: &TensorTraffic| own.group_bytes == largest && of_group <= bytes;
-        let own = |own: &TensorTraffic| {
-            let once = own.bytes.min(own.group_bytes * own.distinct_groups);
-            let again = if shared(own) { 0.0 } else { (own.group_bytes * count - once).max(0.0) * missing };
-            // Stored lines are loaded first.
-            (once + again) * if own.written { 2.0 } else { 1.0 }
-        };
-        touched().map(own).sum::<f64>()
-    });
-    limits.extend(levels(&behind.collect::<SmallVec<[f64; 3]>>(), on));
-    combined(&limits, OVERLAP).filter(|time| time.0.0 > 0.0).ok_or_else(|| nothing_known(&limits, on))
-}
-
-/// Rows as blocks: all axes but one count as group axes, in the order in which rows run.
-fn in_rows(subject: &Subject, along: Option<Var>) -> Subject {
-    let mut rows = subject.clone();
-    let others = subject.lanes.iter().filter(|lane| Some(**lane) != along);
-    rows.groups = others.chain(&subject.groups).copied().filter(|var| var.count > 1).collect();
-    rows.lanes = along.into_iter().collect();
-    rows
-}
-
-/// Loaded and stored bytes of a field: of lines that are only stored, all are loaded, not just those that stores leave gaps in.
-fn allocated(field: &Field, load: f64, store: f64) -> (f64, f64) {
-    let loaded = field.all().any(|touch| !matches!(touch.kind, AccessKind::Store(_)));
-    let load = if loaded {
-        load
-    } else if bypasses(field) {
-        0.0
-    } else {
-        store.max(load)
-    };
-    (load, store)
-}
-
-impl Level {
-    fn of(per_field: Vec<(f64, f64)>) -> Self {
-        Self { load: per_field.iter().map(|own| own.0).sum(), store: per_field.iter().map(|own| own.1).sum(), per_field }
-    }
-}
-
-/// Bytes that work-items ask for.
-fn asked(subject: &Subject, field: &Field, keep: fn(AccessKind) -> bool) -> f64 {
-    let kept = field.all().filter(|touch| keep(touch.kind));
-    kept.fold(0.0, |sum, touch| sum + lanes::executing(subject, touch) * touch.width as f64) * field.geometry.element as f64
 }
 
 /// Trips of all loops of a work-item.
@@ -658,7 +387,7 @@ fn trips_of(kernel: &Kernel, nest: &[Nest]) -> f64 {
 }
 
 /// Whether there is a loop that no barrier divides.
-fn has_loop(nest: &[Nest]) -> bool {
+pub(super) fn has_loop(nest: &[Nest]) -> bool {
     nest.iter().any(|node| matches!(node, Nest::Loop { body, .. } if !has_barrier(body) || has_loop(body)))
 }
 
@@ -681,37 +410,4 @@ fn fp(loops: &Loops, on: &Profile) -> Result<f64, Unknown> {
     let vectors =
         over(float, &e.fma_per_clock, "execution.fma_per_clock")? + over(double, &e.fma64_per_clock, "execution.fma64_per_clock")?;
     Ok(vectors.max(over(special, &e.special_per_clock, "execution.special_per_clock")?))
-}
-
-/// Cycles in which cores look up translations: of each page that was touched too long ago, one after another.
-fn translations(units: &Subject, subject: &Subject, on: &Profile) -> Result<f64, Unknown> {
-    let tlb = &on.memory.tlb;
-    let (page, reach) = (tlb.page.known_as("memory.tlb.page")?.0, tlb.reach.known_as("memory.tlb.reach")?.0);
-    let miss = tlb.miss_latency.known_as("memory.tlb.miss_latency")?.0;
-    let memory = Memory { fetch: page as u32, write: page as u32, l2_effective: reach, last_level: None };
-    let mut moved = Steps::of(units, &memory, &Wave { blocks: 1 }, CURVE.spread).volumes(&memory, &CURVE);
-    drawn::add(&mut moved, subject, &memory, 0.0);
-    Ok(moved.per_field.iter().map(|own| own.1.max(own.2)).sum::<f64>() / page * miss)
-}
-
-/// Cycles in which cores wait for lines that no prefetcher foresees.
-fn waits(loops: &Loops, subject: &Subject, units: &[Var], behind: &[Level], on: &Profile, line: f64) -> Result<f64, Unknown> {
-    let m = &on.memory;
-    let latencies =
-        [(&m.l2.latency, "memory.l2.latency"), (&m.llc.latency, "memory.llc.latency"), (&m.dram_latency, "memory.dram_latency")];
-    let mut cycles = 0.0;
-    for (i, field) in subject.fields.iter().enumerate() {
-        let known = field.touches.iter().map(|touch| loops.unforeseen(field, touch, units, line)).fold(0.0, f64::max);
-        let part = if field.gathers.is_empty() { known } else { 1.0 };
-        for (n, level) in behind.iter().enumerate() {
-            // What leaves the last cache comes from memory, however many caches there are.
-            let (latency, name) = latencies[if n + 1 == behind.len() { 2 } else { n }];
-            let further = behind.get(n + 1).map_or(0.0, |level| level.per_field[i].0);
-            let lines = (level.per_field[i].0 - further).max(0.0) / line;
-            if lines > 0.0 {
-                cycles += part * lines * latency.known_as(name)?.0;
-            }
-        }
-    }
-    Ok(cycles / IN_FLIGHT)
 }

@@ -1,6 +1,6 @@
 //! The host CPU as a [`Profile`], for OpenCL devices that run kernels on it (PoCL and the like).
 //!
-//! What CPUID states is a vendor fact. Clock, multiply-adds and bandwidths are measured once ([`measure`]) and kept for a day, so that what is
+//! What CPUID states is a vendor fact. Clock, multiply-adds and bandwidths are measured once (`measure`) and kept for a day, so that what is
 //! predicted at one time does not change from command to command. What neither tells (ports, latencies) is assumed, with the reason and an
 //! interval wide enough for the CPUs of the last ten years; probing a device replaces it.
 

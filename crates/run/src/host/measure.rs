@@ -190,28 +190,31 @@ macro_rules! sums {
     (@ $head:literal, $tail:literal, $n:literal) => { concat!($head, $n, $tail, "\n") };
 }
 
+/// Such blocks, so often; what they read is at `at`.
+macro_rules! blocks {
+    ($text:expr $(, $at:ident = $place:expr)?) => {
+        asm!(
+            "vzeroall",
+            $text,
+            turns = inout(reg) TURNS => _,
+            $($at = in(reg) $place,)?
+            out("xmm0") _, out("xmm1") _, out("xmm2") _, out("xmm3") _, out("xmm4") _, out("xmm5") _, out("xmm6") _, out("xmm7") _,
+            out("xmm8") _, out("xmm9") _, out("xmm10") _, out("xmm11") _, out("xmm12") _, out("xmm13") _, out("xmm14") _, out("xmm15") _,
+            options(readonly, nostack),
+        )
+    };
+}
+
 /// Sums that do not wait for each other, of zeros.
 fn multiply_adds(width: Width) -> Duration {
-    macro_rules! run {
-        ($text:expr) => {
-            asm!(
-                "vzeroall",
-                $text,
-                turns = inout(reg) TURNS => _,
-                out("xmm0") _, out("xmm1") _, out("xmm2") _, out("xmm3") _, out("xmm4") _, out("xmm5") _, out("xmm6") _, out("xmm7") _,
-                out("xmm8") _, out("xmm9") _, out("xmm10") _, out("xmm11") _, out("xmm12") _, out("xmm13") _, out("xmm14") _, out("xmm15") _,
-                options(nomem, nostack),
-            )
-        };
-    }
     let start = Instant::now();
-    // SAFETY: the processor has these instructions (`Width` is made of CPUID); they touch the registers named here and flags.
+    // SAFETY: the processor has these instructions (`Width` is made of CPUID); they touch the registers named there and flags.
     #[allow(unsafe_code)]
     unsafe {
         match width {
             Width::Sse => {}
-            Width::Fma => run!(sums!("vfmadd231ps ymm", ", ymm12, ymm12")),
-            Width::Avx512 => run!(sums!("vfmadd231ps zmm", ", zmm12, zmm12")),
+            Width::Fma => blocks!(sums!("vfmadd231ps ymm", ", ymm12, ymm12")),
+            Width::Avx512 => blocks!(sums!("vfmadd231ps zmm", ", zmm12, zmm12")),
         }
     }
     start.elapsed()
@@ -222,26 +225,14 @@ fn loads(width: Width) -> Duration {
     #[repr(align(64))]
     struct Vector([u8; 64]);
     let memory = Vector([0; 64]);
-    macro_rules! run {
-        ($text:expr) => {
-            asm!(
-                $text,
-                turns = inout(reg) TURNS => _,
-                at = in(reg) memory.0.as_ptr(),
-                out("xmm0") _, out("xmm1") _, out("xmm2") _, out("xmm3") _, out("xmm4") _, out("xmm5") _, out("xmm6") _, out("xmm7") _,
-                out("xmm8") _, out("xmm9") _, out("xmm10") _, out("xmm11") _, out("xmm12") _, out("xmm13") _, out("xmm14") _, out("xmm15") _,
-                options(readonly, nostack),
-            )
-        };
-    }
     let start = Instant::now();
-    // SAFETY: the processor has these instructions; they read the 64 bytes of `memory` and change the registers named here and flags.
+    // SAFETY: the processor has these instructions; they read the 64 bytes of `memory` and change the registers named there and flags.
     #[allow(unsafe_code)]
     unsafe {
         match width {
             Width::Sse => {}
-            Width::Fma => run!(sums!("vmovups ymm", ", [{at}]")),
-            Width::Avx512 => run!(sums!("vmovups zmm", ", [{at}]")),
+            Width::Fma => blocks!(sums!("vmovups ymm", ", [{at}]"), at = memory.0.as_ptr()),
+            Width::Avx512 => blocks!(sums!("vmovups zmm", ", [{at}]"), at = memory.0.as_ptr()),
         }
     }
     start.elapsed()

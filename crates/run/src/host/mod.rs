@@ -1,7 +1,7 @@
 //! The host CPU as a [`Profile`], for OpenCL devices that run kernels on it (PoCL and the like).
 //!
 //! What CPUID states is a vendor fact. Clock, multiply-adds and bandwidths are measured once (`measure`) and kept for a day, so that what is
-//! predicted at one time does not change from command to command. What neither tells (ports, latencies) is assumed, with the reason and an
+//! predicted at one time does not change from command to command. What neither tells (latencies, issue) is assumed, with the reason and an
 //! interval wide enough for the CPUs of the last ten years; probing a device replaces it.
 
 #[cfg(target_arch = "x86_64")]
@@ -305,7 +305,7 @@ fn execution(host: &Host, clock: Fact<Hertz>) -> Execution {
             (None, None) => Fact::unknown(NO_CPUID),
         },
         fma64_per_clock: match (fma, host.simd) {
-            (Some(fma), _) => measured(|own| own, fma / 2.0, "half of the f32 rate: a register holds half as many f64"),
+            (Some(fma), _) => assumed(fma / 4.0, fma / 2.0, fma / 2.0, "half of the measured f32 rate: a register holds half as many f64"),
             (None, Some(Simd { lanes: 16, .. })) => assumed(8.0, 8.0, 16.0, "half the f32 lanes: a register holds half as many f64"),
             (None, Some(Simd { lanes, fused, .. })) => {
                 let lanes = f64::from(lanes) / 2.0 * if fused { 2.0 } else { 1.0 };

@@ -2,9 +2,9 @@
 //! .
 //! What the caches see are rows: the work-items along the fastest axis of a group, one row after the other, one group after the other. So a
 //! row takes the part that a wave has on a GPU, and the volumes behind L1, L2 and L3 are those that [`super::behind::steps`] counts behind a
-//! cache of that size: what a row meets again in its loops, what later ones do, and what the launch before left there. Where a kernel has barriers, each stretch between two of
-//! them is a loop over all work-items of its own, and whole groups take that part. Stored lines are loaded first (write-allocate), unless
-//! the store bypasses the caches.
+//! cache of that size: what a row meets again in its loops, what later ones do, and what the launch before left there. Where a kernel has
+//! barriers, each stretch between two of them is a loop over all work-items of its own, and whole groups take that part. Stored lines are
+//! loaded first (write-allocate), unless the store bypasses the caches.
 
 mod loops;
 

@@ -61,17 +61,16 @@ pub fn report(work: &Work, on: &Profile, settings: &Settings, resident: Occupanc
         Fact::Known { lo, hi, .. } => [hi, lo],
         _ => [None; 2],
     };
-    let at_ends = |counts: &Counts| ends.map(|clock| timed(counts, clock));
-    let taking = |[fast, slow]: [&Parts; 2]| {
-        [(fast, ends[0]), (slow, ends[1])].map(|(parts, clock)| together(parts, clock).map_or(seconds, |found| found.0))
+    let span_of = |counts: &Counts| {
+        let at = |clock| together(&timed(counts, clock), clock).map_or(seconds, |found| found.0);
+        let fast = at(ends[0]);
+        [fast, if ends[0] == ends[1] { fast } else { at(ends[1]) }]
     };
-    let [fast, slow] = at_ends(&counts);
-    let span = taking([&fast, &slow]);
+    let span = span_of(&counts);
     let around = |[fast, slow]: [Seconds; 2], basis| Interval { lo: fast * own.lo.exp(), hi: slow * own.hi.exp(), basis };
     let mut interval = around(span, basis);
     for other in others(&exact, &counts).filter(|_| settings.measured.is_none()) {
-        let [fast, slow] = at_ends(&other);
-        interval.cover(&around(taking([&fast, &slow]), String::new()));
+        interval.cover(&around(span_of(&other), String::new()));
     }
     if let Fact::Known { value, lo, hi, .. } = &on.execution.clock {
         let mega = |clock: &Hertz| format!("{:.0} MHz", clock.0 * 1e-6);
@@ -86,7 +85,7 @@ pub fn report(work: &Work, on: &Profile, settings: &Settings, resident: Occupanc
         });
     }
     // No run is shorter than the arithmetic at the highest clock.
-    let bound = fast.fixed.into_iter().find(|limit| limit.0 == Limiter::Fp).and_then(|limit| limit.1.ok());
+    let bound = timed(&counts, ends[0]).fixed.into_iter().find(|limit| limit.0 == Limiter::Fp).and_then(|limit| limit.1.ok());
     notes.extend(limits.iter().filter_map(|(limiter, limit)| Some(format!("{} is unknown: {}", limiter.name(), limit.as_ref().err()?))));
     if let (Err(reason), false) = (&counts.l1, limits.iter().any(|limit| limit.0 == Limiter::L1 && limit.1.is_err())) {
         notes.push(format!("l1_cycles_per_point is unknown: {reason}"));

@@ -1,6 +1,6 @@
 //! Arithmetic: the latency of a multiply-add, how many cores work at once, and how much they do together, by vectors of any width.
 
-use super::ask::{Answer, Asked, Series, Spread, if_possible, points, told};
+use super::ask::{Answer, Asked, Series, Spread, Stop, if_possible, points, told};
 use super::cores::{cores, full};
 use super::kernels::chains::Chains;
 use super::kernels::vectors::Vectors;
@@ -43,27 +43,28 @@ pub(super) fn aspect() -> Aspect {
     }
 }
 
-struct Measured {
-    /// Seconds of a dependent multiply-add.
-    latency: Spread,
-    cores: u32,
-    /// Groups, and the seconds that they took.
-    by_groups: Series<u32>,
-    /// Operations a second of all cores.
-    peak: Spread,
-    /// Operations a second of one work-item, which has the scheduler of a warp for itself.
-    one: Option<Spread>,
-    /// Operations a second of all cores by the numbers of a vector.
-    by_width: Series<u32>,
-    /// Operations a second of all cores in half precision; `None` where the device has none.
-    halves: Option<Spread>,
+/// Everything, one after the other: what there is no time for does not keep what was measured before from being told.
+fn measured(asked: &Asked, full: u32, halves: bool) -> Answer<()> {
+    if_possible(latency(asked))?;
+    if_possible(peak(asked, full))?;
+    if_possible(alone(asked))?;
+    if_possible(by_width(asked, full))?;
+    if halves {
+        if_possible(of_halves(asked, full))?;
+    }
+    Ok(())
 }
 
-fn measured(asked: &Asked, full: u32, halves: bool) -> Answer<Measured> {
+/// Seconds of a dependent multiply-add.
+fn latency(asked: &Asked) -> Answer<Spread> {
     let one = |steps| Chains { groups: 1, lanes: 1, chains: 1, steps, waits: false }.kernel();
     // A trip of more steps takes longer by these steps alone.
-    let latency = asked.trip(&one(96))?.less(asked.trip(&one(32))?).times(1.0 / 64.0);
-    let (cores, by_groups) = cores(asked, full)?;
+    Ok(asked.trip(&one(96))?.less(asked.trip(&one(32))?).times(1.0 / 64.0))
+}
+
+/// Operations a second of all cores.
+fn peak(asked: &Asked, full: u32) -> Answer<Spread> {
+    let cores = cores(asked, full)?.0;
     let mut peak: Option<Spread> = None;
     for (part, chains) in SHAPES {
         let groups = cores * EACH * part / SHAPES[0].0;
@@ -73,21 +74,31 @@ fn measured(asked: &Asked, full: u32, halves: bool) -> Answer<Measured> {
             peak = Some(peak.filter(|best| best.value >= rate.value).unwrap_or(rate));
         }
     }
+    peak.ok_or_else(|| Stop::Refused("no kernel ran".into()))
+}
+
+/// Operations a second of one work-item, which has the scheduler of a warp for itself.
+fn alone(asked: &Asked) -> Answer<Spread> {
     let alone = Chains { groups: 1, lanes: 1, chains: BUSY, steps: 1024 / BUSY, waits: false }.kernel();
-    let one = if_possible(asked.trip(&alone))?.map(|trip| trip.under(alone.amounts.operations));
-    let shape = Vectors { groups: cores * EACH, lanes: (full / SHAPES[0].0).max(1), width: 1, halves: false };
-    let by_width = rates(asked, shape, &WIDTHS)?;
-    let of_halves = if halves { rates(asked, Vectors { halves, ..shape }, &WIDTHS_OF_HALVES)? } else { vec![] };
-    let halves = of_halves.into_iter().map(|own| own.1).reduce(|a, b| if a.value >= b.value { a } else { b });
-    // Something ran, or the algorithm would not have come here.
-    Ok(Measured { latency, cores, by_groups, peak: peak.unwrap_or(Spread::exact(f64::NAN)), one, by_width, halves })
+    Ok(asked.trip(&alone)?.under(alone.amounts.operations))
+}
+
+fn by_width(asked: &Asked, full: u32) -> Answer<Series<u32>> {
+    rates(asked, full, false, &WIDTHS)
+}
+
+/// Operations a second of all cores in half precision, of the width that is the fastest.
+fn of_halves(asked: &Asked, full: u32) -> Answer<Spread> {
+    let rates = rates(asked, full, true, &WIDTHS_OF_HALVES)?.into_iter().map(|own| own.1);
+    rates.reduce(|a, b| if a.value >= b.value { a } else { b }).ok_or_else(|| Stop::Refused("no kernel ran".into()))
 }
 
 /// Operations a second of all cores by the numbers of a vector.
-fn rates(asked: &Asked, shape: Vectors, widths: &[u32]) -> Answer<Series<u32>> {
+fn rates(asked: &Asked, full: u32, halves: bool, widths: &[u32]) -> Answer<Series<u32>> {
+    let (groups, lanes) = (cores(asked, full)?.0 * EACH, (full / SHAPES[0].0).max(1));
     let mut rates = vec![];
     for &width in widths {
-        let kernel = Vectors { width, ..shape }.kernel();
+        let kernel = Vectors { groups, lanes, width, halves }.kernel();
         if let Some(trip) = if_possible(asked.even_trip(&kernel))? {
             rates.push((width, trip.under(kernel.amounts.operations)));
         }
@@ -107,44 +118,42 @@ fn analyse(seen: &Seen) -> Findings {
         found
             .number("clock.hz", Fact::known(clock, Source::Vendor, "what the driver says of its highest rate; nothing was measured of it"));
     }
-    let measured = match told(measured(&Asked::new(NAME, seen.records), full(seen.device), seen.device.limits.f16)) {
-        Ok(measured) => measured,
+    let (asked, full) = (Asked::new(NAME, seen.records), full(seen.device));
+    let [latency, peak] = [told(latency(&asked)), told(peak(&asked, full))];
+    let fact =
+        |told: &Result<Spread, String>, cite| told.as_ref().map_or_else(|why| Fact::unknown(why.as_str()), |number| number.fact(cite));
+    found.number("fma.latency_s", fact(&latency, "trips of 96 and of 32 dependent multiply-adds by one work-item"));
+    found.number("peak.fp32", fact(&peak, "independent multiply-adds of full cores, 2 operations each"));
+    let halves = match seen.device.limits.f16.then(|| told(of_halves(&asked, full))) {
+        None => Fact::absent("the device does not compute in half precision"),
+        Some(rate) => {
+            fact(&rate, "independent multiply-adds of full cores in half precision, 2 operations each, of the width that is the fastest")
+        }
+    };
+    found.number("peak.fp16", halves);
+    widths(&mut found, told(by_width(&asked, full)));
+    let (cores, by_groups) = match told(cores(&asked, full)) {
+        Ok(cores) => cores,
         Err(why) => {
-            unknown(
-                &mut found,
-                &[
-                    "fma.latency_s",
-                    "cores",
-                    "peak.fp32",
-                    "peak.fp16",
-                    "alu.in_flight",
-                    "alu.per_core",
-                    "warp.at_once",
-                    "alu.vector_components",
-                ],
-                &why,
-            );
+            unknown(&mut found, &["cores", "alu.in_flight", "alu.per_core", "warp.at_once"], &why);
             return found;
         }
     };
-    let Measured { latency, cores, by_groups, peak, one, by_width, halves } = measured;
     let number = f64::from(cores);
-    found.number("fma.latency_s", latency.fact("trips of 96 and of 32 dependent multiply-adds by one work-item"));
     found.number(
         "cores",
         Spread::exact(number).fact("groups up to so many, each of which uses a core's local memory up, take as long as one"),
     );
-    found.number("peak.fp32", peak.fact("independent multiply-adds of full cores, 2 operations each"));
-    let none =
-        if seen.device.limits.f16 { Fact::unknown("no kernel ran") } else { Fact::absent("the device does not compute in half precision") };
-    let told = "independent multiply-adds of full cores in half precision, 2 operations each, of the width that is the fastest";
-    found.number("peak.fp16", halves.map_or(none, |rate| rate.fact(told)));
-    // Multiply-adds that a core begins while one lasts.
-    let in_flight = peak.product(latency).times(0.5 / number);
-    found.number("alu.in_flight", in_flight.fact("multiply-adds that a core begins within the latency of one"));
-    found.number("alu.per_core", alus(stated_clock(seen.device), peak.times(0.5 / number), in_flight));
-    found.number("warp.at_once", at_once(peak, one, number, seen.found));
-    widths(&mut found, &by_width);
+    match (peak, latency) {
+        (Ok(peak), Ok(latency)) => {
+            // Multiply-adds that a core begins while one lasts.
+            let in_flight = peak.product(latency).times(0.5 / number);
+            found.number("alu.in_flight", in_flight.fact("multiply-adds that a core begins within the latency of one"));
+            found.number("alu.per_core", alus(stated_clock(seen.device), peak.times(0.5 / number), in_flight));
+            found.number("warp.at_once", at_once(peak, told(alone(&asked)).ok(), number, seen.found));
+        }
+        (Err(why), _) | (_, Err(why)) => unknown(&mut found, &["alu.in_flight", "alu.per_core", "warp.at_once"], &why),
+    }
     found.curves.push(Curve {
         title: "time against the number of groups that use up a core's local memory".into(),
         x: "groups".into(),
@@ -189,8 +198,12 @@ fn at_once(peak: Spread, one: Option<Spread>, cores: f64, known: &Findings) -> F
     several.fact("peak of a core over that of one warp with many chains: so many schedulers issue at once (001, figure 8)")
 }
 
-fn widths(found: &mut Findings, by_width: &Series<u32>) {
-    for (width, rate) in by_width {
+fn widths(found: &mut Findings, by_width: Result<Series<u32>, String>) {
+    let by_width = match by_width {
+        Ok(rates) => rates,
+        Err(why) => return unknown(found, &["alu.vector_components"], &why),
+    };
+    for (width, rate) in &by_width {
         found.number(format!("peak.fp32_x{width}"), rate.fact(format!("independent multiply-adds on vectors of {width}")));
     }
     let best = by_width.iter().map(|(_, rate)| rate.value).fold(0.0, f64::max);
@@ -205,7 +218,7 @@ fn widths(found: &mut Findings, by_width: &Series<u32>) {
         x: "numbers of a vector".into(),
         y: "operations/s".into(),
         log_x: true,
-        points: points(by_width),
+        points: points(&by_width),
         ..Curve::default()
     });
 }

@@ -78,9 +78,10 @@ const UNEVEN: f64 = 0.015;
 /// By what part the end of a cache whose victims are those of no formula is off at least.
 const OFF: f64 = 0.02;
 
-/// The likeliest capacity of whole lines in an interval, which two standard errors on either side make.
+/// The likeliest capacity of whole lines in an interval, whose ends are two standard errors below and above the best.
 fn likely(lo: f64, best: f64, hi: f64, line: f64) -> f64 {
-    likeliest(lo * (1.0 - UNEVEN), best, hi * (1.0 + UNEVEN), OFF.max((hi - lo) / (4.0 * best)), line)
+    let spread = [best - lo, hi - best].map(|side| OFF.max(side / (2.0 * best)));
+    likeliest(lo * (1.0 - UNEVEN), best, hi * (1.0 + UNEVEN), spread, line)
 }
 
 fn found(findings: &mut Findings, seen: &[Timed], route: &Known, levels: &Levels, word: &str, cores: Option<f64>) {

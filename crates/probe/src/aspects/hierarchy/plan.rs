@@ -237,8 +237,8 @@ impl Limits {
             let grain = grain(level.bytes);
             let others = known.other_strides(n).flat_map(|stride| AROUND.map(|part| (multiple(part * level.bytes, stride), stride)));
             let walks = others.chain(strided(level, line.unwrap_or(grain))).map(|(range, stride)| self.walk(range, stride));
-            let walks =
-                paged(level, grain).into_iter().filter(|walk| walk.0 <= reach).map(|(range, stride)| self.walk(range, stride)).chain(walks);
+            let few = paged(level, known.nearest_grain()).filter(|walk| walk.0 <= reach);
+            let walks = few.map(|(range, stride)| self.walk(range, stride)).chain(walks);
             let part = (0.7 * level.bytes / f64::from(grain)) as u64 * u64::from(grain);
             let few = WALKERS.into_iter().filter(|&walkers| u64::from(walkers) * part <= SHARED.min(2 * reach));
             let part = part.max(2 * u64::from(grain));

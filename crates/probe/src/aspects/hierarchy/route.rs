@@ -12,6 +12,8 @@ pub(super) const LEAST_LINES: u64 = 2;
 const PAGE: u32 = 4096;
 /// Pages that every translation holds: caches of fewer need no other explanation. Half of the 64 of CPUs, since ends are seen early.
 const FEW_PAGES: f64 = 32.0;
+/// By how many lines places of few lines in many pages are more than a page from each other.
+const BESIDE: [u32; 3] = [1, 5, 11];
 /// Places of pairs are this far from each other: no line is longer.
 pub(super) const APART: u32 = 512;
 /// Distances within a pair.
@@ -330,10 +332,16 @@ pub(super) fn trusted(seen: &[Timed], name: Route) -> Vec<&Timed> {
     own().filter(|timed| timed.agrees() && (!several || timed.turns.len() > 1)).collect()
 }
 
-/// A walk through a few lines in as many pages as twice a cache has, at a stride that no set repeats at; none of a cache of few pages.
-pub(super) fn paged(level: &Level, grain: u32) -> Option<(u64, u32)> {
-    let stride = PAGE + grain;
-    (level.bytes >= FEW_PAGES * f64::from(PAGE)).then(|| ((2.0 * level.bytes / f64::from(stride)) as u64 * u64::from(stride), stride))
+/// Walks through a few lines in as many pages as twice a cache has; none of a cache of few pages. Strides are odd numbers of what the nearest
+/// cache brings, so that the lines fill all its sets, and several, since a hash may send those of one to few sets: they would miss that cache,
+/// which looks like pages that are too many.
+pub(super) fn paged(level: &Level, grain: u32) -> impl Iterator<Item = (u64, u32)> + use<> {
+    let bytes = (level.bytes >= FEW_PAGES * f64::from(PAGE)).then_some(2.0 * level.bytes);
+    let walk = move |lines| {
+        let stride = PAGE + lines * grain;
+        Some(((bytes? / f64::from(stride)) as u64 * u64::from(stride), stride))
+    };
+    BESIDE.into_iter().filter_map(walk)
 }
 
 /// Distances within pairs on a way to memory.

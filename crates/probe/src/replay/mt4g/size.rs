@@ -73,7 +73,7 @@ fn bytes(rows: &[(f64, Vec<f64>)], steps: &Steps, place: Place) -> Result<Fact<f
     let from = from.max(seen * (1.0 - AROUND));
     // Only where the rise is over one knows where its middle is.
     let off = if place == Place::Middle && over.is_some() { OFF } else { f64::INFINITY };
-    let value = likeliest(from, seen, to, off, 1.0);
+    let value = likeliest(from, seen, to, [off; 2], 1.0);
     let ends = over.unwrap_or(to);
     let cite = format!(
         "MT4G's chase: a change point with confidence {:.6}; loads take {:.0} cycles up to {held} bytes, and {} {}; the likeliest of the \

@@ -59,6 +59,27 @@ fn a_range_is_served_by_few_kernels() {
             assert_eq!(text.contains("const int size_n"), kernel["generic"] == true, "{text}");
         }
     }
+    // What others launch: of each shape the kernel, its arguments with the size, and memory that holds its tensors.
+    let launch: Value = serde_json::from_slice(&std::fs::read(out.join("launch.json")).expect("is there")).expect("JSON");
+    let shapes = launch["shapes"].as_array().expect("shapes");
+    assert_eq!((&launch["open"], shapes.len()), (&report["open"], 19));
+    for (shape, row) in shapes.iter().zip(dispatch) {
+        assert_eq!(shape["sizes"], row["sizes"]);
+        let own = &written["kernels"][row["kernel"].as_u64().expect("a position") as usize];
+        let run = &shape["launches"][0];
+        let file = &launch["kernels"][run["kernel"].as_u64().expect("a position") as usize]["file"];
+        assert!(own["files"].as_array().expect("files").contains(file), "{file}");
+        let args = run["args"].as_array().expect("arguments");
+        assert_eq!(args.iter().filter(|arg| arg["int"] == row["sizes"][0]).count(), usize::from(own["generic"] == true), "{run}");
+        let n = row["sizes"][0].as_i64().expect("a size");
+        let memory = shape["memory"].as_array().expect("memory");
+        let bytes =
+            |own: &Value| own["bytes"].as_i64().unwrap_or(16 * own["width"].as_i64().unwrap_or(0) * own["height"].as_i64().unwrap_or(0));
+        assert!(memory.len() == 2 && memory.iter().all(|own| (400 * n..1600 * n + 64).contains(&bytes(own))), "{memory:?}");
+        assert_eq!((&shape["inputs"], &shape["outputs"]), (&Value::from(vec![0]), &Value::from(vec![1])));
+        let lanes = |of: &str| run[of].as_array().expect("three").iter().map(|own| own.as_u64().expect("a count")).collect::<Vec<_>>();
+        assert!(lanes("global").iter().zip(lanes("local")).all(|(global, local)| *global > 0 && global % local == 0));
+    }
 }
 
 #[test]

@@ -6,7 +6,10 @@ use common::programs::{self, *};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use warpsight_emit::host::{HostArg, HostInitial, HostKernel, HostLaunch, HostMemory, HostMemoryKind, HostPlan, PlanError, files};
+use warpsight_emit::host::{
+    HostArg, HostInitial, HostKernel, HostLaunch, HostMemory, HostMemoryKind, HostPlan, HostRange, HostShape, HostWork, PlanError, files,
+    range,
+};
 use warpsight_emit::{Source, opencl};
 use warpsight_ir::data::{bytes_f32, f32_bytes};
 use warpsight_ir::*;
@@ -26,19 +29,21 @@ fn plan() -> (HostPlan, Vec<(String, Source)>) {
     let plan = HostPlan {
         name: "two-steps".into(),
         kernels: sources.iter().map(|s| HostKernel { file: file(s), entry: s.entry.clone() }).collect(),
-        memory: vec![
-            memory("picture", image, HostInitial::Zero),
-            memory("zeroes", image, HostInitial::Zero),
-            memory("blurred", image, HostInitial::Zero),
-            memory("table", rows, HostInitial::File("table.bin".into())),
-            memory("shifted", rows, HostInitial::Zero),
-        ],
-        launches: vec![
-            launch(0, &[0, 1, 2].map(HostArg::Memory)),
-            launch(1, &[HostArg::Memory(3), HostArg::Memory(4), HostArg::Int(3), HostArg::Int(37)]),
-        ],
-        inputs: vec![0],
-        outputs: vec![2, 4],
+        work: HostWork {
+            memory: vec![
+                memory("picture", image, HostInitial::Zero),
+                memory("zeroes", image, HostInitial::Zero),
+                memory("blurred", image, HostInitial::Zero),
+                memory("table", rows, HostInitial::File("table.bin".into())),
+                memory("shifted", rows, HostInitial::Zero),
+            ],
+            launches: vec![
+                launch(0, &[0, 1, 2].map(HostArg::Memory)),
+                launch(1, &[HostArg::Memory(3), HostArg::Memory(4), HostArg::Int(3), HostArg::Int(37)]),
+            ],
+            inputs: vec![0],
+            outputs: vec![2, 4],
+        },
     };
     (plan, sources.iter().map(|s| (file(s), s.clone())).collect())
 }
@@ -67,10 +72,12 @@ fn row(image: ImageKind) -> (HostPlan, Source) {
     let plan = HostPlan {
         name: "row".into(),
         kernels: vec![HostKernel { file: "twice.cl".into(), entry: source.entry.clone() }],
-        memory: vec![memory("from"), memory("to")],
-        launches: vec![HostLaunch { kernel: 0, args: [0, 1].map(HostArg::Memory).to_vec(), global, local }],
-        inputs: vec![0],
-        outputs: vec![1],
+        work: HostWork {
+            memory: vec![memory("from"), memory("to")],
+            launches: vec![HostLaunch { kernel: 0, args: [0, 1].map(HostArg::Memory).to_vec(), global, local }],
+            inputs: vec![0],
+            outputs: vec![1],
+        },
     };
     (plan, source)
 }
@@ -131,11 +138,27 @@ fn wrong_plans_are_refused() {
         change(&mut plan);
         files(&plan).unwrap_err().to_string()
     };
-    assert_eq!(text(|p| p.launches[1].kernel = 2), "launch 1 refers to kernel 2, of which there are 2");
-    assert_eq!(text(|p| p.launches[0].args[0] = HostArg::Memory(9)), "launch 0 refers to memory 9, of which there are 5");
-    assert_eq!(text(|p| p.outputs.push(5)), "an output refers to memory 5, of which there are 5");
-    assert_eq!(text(|p| p.launches[1].global[0] = 33), "launch 1: 33 work-items cannot be split in groups of 8");
+    assert_eq!(text(|p| p.work.launches[1].kernel = 2), "launch 1 refers to kernel 2, of which there are 2");
+    assert_eq!(text(|p| p.work.launches[0].args[0] = HostArg::Memory(9)), "launch 0 refers to memory 9, of which there are 5");
+    assert_eq!(text(|p| p.work.outputs.push(5)), "an output refers to memory 5, of which there are 5");
+    assert_eq!(text(|p| p.work.launches[1].global[0] = 33), "launch 1: 33 work-items cannot be split in groups of 8");
     assert_eq!(text(|p| p.kernels.clear()), PlanError::Empty("kernel").to_string());
+}
+
+#[test]
+fn a_range_has_launches_and_memory_of_each_shape() {
+    let (HostPlan { kernels, work, .. }, _) = plan();
+    let shape = |size: i64| HostShape { sizes: vec![size], work: work.clone() };
+    let all = HostRange { name: "rows".into(), open: vec!["n".into()], kernels, shapes: vec![shape(2), shape(3)] };
+    let value: serde_json::Value = serde_json::from_str(&range(&all).expect("a right range")).expect("JSON");
+    assert_eq!((&value["open"][0], value["kernels"].as_array().map(Vec::len)), (&"n".into(), Some(2)));
+    assert_eq!(value["shapes"][1]["sizes"][0], 3);
+    assert_eq!(value["shapes"][1]["launches"][1]["args"][2]["int"], 3);
+    assert_eq!((&value["shapes"][0]["memory"][3]["bytes"], &value["shapes"][0]["outputs"][1]), (&444.into(), &4.into()));
+    let mut wrong = all.clone();
+    wrong.shapes[1].work.launches[0].kernel = 2;
+    assert_eq!(range(&wrong).expect_err("wrong").to_string(), "launch 0 refers to kernel 2, of which there are 2");
+    assert_eq!(range(&HostRange { shapes: vec![], ..all }), Err(PlanError::Empty("shape")));
 }
 
 /// A folder that is removed at the end.

@@ -1,6 +1,7 @@
 //! `warpsight optimize --op "matmul m=1..512 n=768 k=768"`: an operator of which sizes are open.
 
 use super::{Args, Prune, Search};
+use crate::export::{self, Kernels};
 use crate::failure::Failure;
 use crate::progress;
 use crate::record::Record;
@@ -15,7 +16,7 @@ use warpsight_engine::EngineError;
 use warpsight_engine::candidates::{self, Offer};
 use warpsight_engine::dynamic::{self, Kept, Shape, Table, Tried};
 use warpsight_engine::tune::Attempt;
-use warpsight_engine::verify::check_operator;
+use warpsight_engine::verify::{blank, check_operator};
 use warpsight_files::Folder;
 use warpsight_generate::operators::{Shapes, parse_shapes};
 use warpsight_generate::{Candidate, Operator, ScheduleFamily, TensorExpr};
@@ -236,33 +237,48 @@ fn print(open: &[String], table: &Table) -> Result<(), Failure> {
     ))
 }
 
-/// The kernels as OpenCL C, and the table that says which is whose.
+/// The kernels as OpenCL C, what runs for each shape, and the table that says how that was chosen.
 fn write(folder: &Path, text: &str, named: (&[String], &str), table: &Table, target: &Target) -> Result<(), Failure> {
     let mut folder = Folder::create(folder)?;
     let mut value = report(text, named, table, target);
+    let mut kernels = Kernels::default();
+    let mut shapes = vec![];
     for (number, kept) in table.kept.iter().enumerate() {
         let mut files = vec![];
-        let mut put = |name: String, program: &warpsight_ir::Checked| -> Result<(), Failure> {
-            let source = warpsight_emit::opencl(program).map_err(|e| Failure::input(e.to_string()))?;
-            folder.write(&name, source.text.as_bytes())?;
-            files.push(name);
-            Ok(())
-        };
-        match &kept.generic {
-            Some(generic) => put(format!("{number}_{}.cl", generic.program.name), &generic.program)?,
-            None => {
-                for &shape in &kept.serves {
-                    let Shape { family, sizes, .. } = &table.shapes[shape];
-                    let Some(config) = kept.meant.at(&table.shapes[shape], &table.shapes) else { continue };
-                    let sizes: Vec<String> = sizes.iter().map(i64::to_string).collect();
-                    put(format!("{number}_{}_{}.cl", family.name(), sizes.join("x")), &family.finish(&config).map_err(EngineError::from)?)?;
-                }
+        let generic = match &kept.generic {
+            Some(own) => {
+                files.push(format!("{number}_{}.cl", own.program.name));
+                Some((kernels.add(&mut folder, files[0].clone(), &own.program)?, &own.program))
             }
+            None => None,
+        };
+        for &at in &kept.serves {
+            let shape = &table.shapes[at];
+            let Some(config) = kept.meant.at(shape, &table.shapes) else { continue };
+            let family = &shape.family;
+            let own;
+            let (kernel, program, sizes) = match generic {
+                Some((kernel, program)) => (kernel, program, shape.sizes.clone()),
+                None => {
+                    let sizes: Vec<String> = shape.sizes.iter().map(i64::to_string).collect();
+                    files.push(format!("{number}_{}_{}.cl", family.name(), sizes.join("x")));
+                    own = family.finish(&config).map_err(EngineError::from)?;
+                    (kernels.add(&mut folder, files[files.len() - 1].clone(), &own)?, &own, vec![])
+                }
+            };
+            let layouts = family.layouts(&config).map_err(EngineError::from)?;
+            let mut job = blank(family.expr(), &layouts, program);
+            job.read = vec![job.memory.len() - 1];
+            job.launches.iter_mut().for_each(|launch| launch.sizes = sizes.clone());
+            shapes.push((at, kernel, export::operator(family.expr(), &layouts, job)));
         }
         value["kernels"][number]["files"] = json!(files);
     }
+    shapes.sort_by_key(|own| own.0);
+    let shapes = shapes.into_iter().map(|(at, kernel, own)| (table.shapes[at].sizes.clone(), kernel, own)).collect();
     folder.write("dispatch.json", format!("{value:#}\n").as_bytes())?;
-    note(format_args!("{} kernels and dispatch.json", table.kept.len()));
+    folder.write("launch.json", export::range(text, named.0, kernels, shapes)?.as_bytes())?;
+    note(format_args!("{} kernels, launch.json and dispatch.json", table.kept.len()));
     Ok(folder.finish()?)
 }
 

@@ -20,14 +20,14 @@ use std::collections::HashSet;
 use std::path::Path;
 use warpsight_engine::EngineError;
 use warpsight_engine::candidates::{self, Chosen, Offer};
-use warpsight_engine::network::{Network, Sequence};
+use warpsight_engine::network::Network;
 use warpsight_engine::tune::{self, Attempt, Candidates, Judge, Tuned};
 use warpsight_engine::verify::{Trial, check_operator};
 use warpsight_generate::operators::{forms, parse_operator};
 use warpsight_generate::{Lowering, Operator, ScheduleFamily};
 use warpsight_graph::Plan;
 use warpsight_ir::{Config, Family, Name};
-use warpsight_run::{Init, Job};
+use warpsight_run::Job;
 
 /// Values that the reference of a whole operator computes at most, expression by expression: some ten seconds' worth.
 const EVALUATED: u64 = 1 << 28;
@@ -61,7 +61,7 @@ pub fn help() -> String {
          Sizes may be open: a range with both its ends, m=1..512, or a list, m=1,8,17,512. Then each shape is chosen for, and few kernels are kept, which \
          lose 5 % at most at every shape by the model, against the best kernel counted there of the first sequence that is one kernel at every shape (several \
          kernels, such as Winograd, may be faster at one shape); where one size is open a kernel takes it as an argument if its configuration has one form for \
-         all, else it is compiled for each shape. Written kernels have no launch.json yet.",
+         all, else it is compiled for each shape. --out writes the kernels, what runs for each shape (launch.json), and how it was chosen (dispatch.json).",
         forms.join("\n")
     )
 }
@@ -145,13 +145,8 @@ fn kernels(
     }
     if let Some(out) = &args.out {
         for outcome in &outcomes {
-            let mut job = outcome.job(&mut rng);
-            // Everything the operator reads is the user's to give.
-            job.memory.iter_mut().for_each(|m| m.init = Init::Poison);
-            let expr = outcome.family.expr();
-            let tensors = expr.inputs.iter().chain([&expr.output]).zip(&outcome.chosen.layouts);
-            let names = tensors.map(|(t, p)| (t.name.to_string(), p.describe(t))).collect();
-            export::sequence(out, outcome.family.name(), &Sequence { job, names, inputs: (0..expr.inputs.len()).collect() })?;
+            let own = export::operator(outcome.family.expr(), &outcome.chosen.layouts, outcome.job(&mut rng));
+            export::sequence(out, outcome.family.name(), &own)?;
         }
     }
     if let Some(trace) = trace.take() {

@@ -9,12 +9,20 @@ use std::fmt::Write;
 use warpsight_ir::{ImageFormat, ImageKind, Name};
 
 /// A sequence of kernel launches and the memory they share.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct HostPlan {
     /// What the files are called after; anything that is no C identifier is replaced.
     pub name: String,
     /// The kernels.
     pub kernels: Vec<HostKernel>,
+    /// What they do.
+    #[serde(flatten)]
+    pub work: HostWork,
+}
+
+/// Launches and what they work on.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct HostWork {
     /// Buffers and images.
     pub memory: Vec<HostMemory>,
     /// What runs, in order.
@@ -23,6 +31,29 @@ pub struct HostPlan {
     pub inputs: Vec<usize>,
     /// Positions in `memory` that the user reads, in the order of the example's arguments, after the inputs.
     pub outputs: Vec<usize>,
+}
+
+/// Kernels that serve several shapes of one operator.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct HostRange {
+    /// What it is called.
+    pub name: String,
+    /// The sizes that differ from shape to shape.
+    pub open: Vec<String>,
+    /// The kernels.
+    pub kernels: Vec<HostKernel>,
+    /// What they do for each shape.
+    pub shapes: Vec<HostShape>,
+}
+
+/// What is done for one shape.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct HostShape {
+    /// The values of [`HostRange::open`].
+    pub sizes: Vec<i64>,
+    /// Launches, and memory of this shape.
+    #[serde(flatten)]
+    pub work: HostWork,
 }
 
 /// A kernel in a file of its own.
@@ -95,7 +126,7 @@ pub enum HostInitial {
 /// One launch.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct HostLaunch {
-    /// Position in [`HostPlan::kernels`].
+    /// Position in [`HostPlan::kernels`] or [`HostRange::kernels`].
     pub kernel: usize,
     /// The kernel's arguments in order.
     pub args: Vec<HostArg>,
@@ -109,7 +140,7 @@ pub struct HostLaunch {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum HostArg {
-    /// Position in [`HostPlan::memory`].
+    /// Position in [`HostWork::memory`].
     Memory(usize),
     /// An `int`: the value of a size.
     Int(i32),
@@ -130,13 +161,13 @@ pub enum PlanError {
         /// How many there are.
         count: usize,
     },
-    /// A plan needs at least one kernel, memory and launch: C has no empty tables.
+    /// A plan needs at least one kernel, memory and launch, since C has no empty tables; a range at least one shape.
     #[error("the plan has no {0}")]
     Empty(&'static str),
     /// A global size is no positive multiple of the local size.
     #[error("launch {launch}: {global} work-items cannot be split in groups of {local}")]
     Split {
-        /// Position in [`HostPlan::launches`].
+        /// Position in [`HostWork::launches`].
         launch: usize,
         /// Work-items in the dimension.
         global: u64,
@@ -157,15 +188,30 @@ pub struct HostFiles {
 }
 
 /// Writes the three files of a plan.
+///
+/// # Errors
+/// A rule that the plan breaks.
 pub fn files(plan: &HostPlan) -> Result<HostFiles, PlanError> {
-    check(plan)?;
+    check(&plan.kernels, &plan.work)?;
     let name = sanitise(&plan.name);
     let example = include_str!("example.c").replace("@name@", &name).replace("@NAME@", &name.to_uppercase());
-    Ok(HostFiles { json: json(plan), header: (format!("{name}.h"), header(plan, &name)), example: (format!("{name}_host.c"), example) })
+    Ok(HostFiles { json: pretty(plan), header: (format!("{name}.h"), header(plan, &name)), example: (format!("{name}_host.c"), example) })
 }
 
-fn check(plan: &HostPlan) -> Result<(), PlanError> {
-    for (what, empty) in [("kernel", plan.kernels.is_empty()), ("memory", plan.memory.is_empty()), ("launch", plan.launches.is_empty())] {
+/// Writes the launch description of kernels that serve several shapes.
+///
+/// # Errors
+/// A rule that a shape breaks.
+pub fn range(range: &HostRange) -> Result<String, PlanError> {
+    if range.shapes.is_empty() {
+        return Err(PlanError::Empty("shape"));
+    }
+    range.shapes.iter().try_for_each(|shape| check(&range.kernels, &shape.work))?;
+    Ok(pretty(range))
+}
+
+fn check(kernels: &[HostKernel], work: &HostWork) -> Result<(), PlanError> {
+    for (what, empty) in [("kernel", kernels.is_empty()), ("memory", work.memory.is_empty()), ("launch", work.launches.is_empty())] {
         if empty {
             return Err(PlanError::Empty(what));
         }
@@ -173,11 +219,11 @@ fn check(plan: &HostPlan) -> Result<(), PlanError> {
     let within = |by: String, what: &'static str, index: usize, count: usize| {
         if index < count { Ok(()) } else { Err(PlanError::OutOfRange { by, what, index, count }) }
     };
-    for (i, launch) in plan.launches.iter().enumerate() {
-        within(format!("launch {i}"), "kernel", launch.kernel, plan.kernels.len())?;
+    for (i, launch) in work.launches.iter().enumerate() {
+        within(format!("launch {i}"), "kernel", launch.kernel, kernels.len())?;
         for arg in &launch.args {
             if let HostArg::Memory(index) = arg {
-                within(format!("launch {i}"), "memory", *index, plan.memory.len())?;
+                within(format!("launch {i}"), "memory", *index, work.memory.len())?;
             }
         }
         for (&global, &local) in launch.global.iter().zip(&launch.local) {
@@ -186,40 +232,28 @@ fn check(plan: &HostPlan) -> Result<(), PlanError> {
             }
         }
     }
-    for (by, indices) in [("an input", &plan.inputs), ("an output", &plan.outputs)] {
+    for (by, indices) in [("an input", &work.inputs), ("an output", &work.outputs)] {
         for &index in indices {
-            within(by.to_owned(), "memory", index, plan.memory.len())?;
+            within(by.to_owned(), "memory", index, work.memory.len())?;
         }
     }
     Ok(())
 }
 
-/// The launch description: kernels, memory, launches, inputs, outputs, as [`HostPlan`] has them.
-fn json(plan: &HostPlan) -> String {
-    #[derive(Serialize)]
-    struct Description<'a> {
-        name: &'a str,
-        kernels: &'a [HostKernel],
-        memory: &'a [HostMemory],
-        launches: &'a [HostLaunch],
-        inputs: &'a [usize],
-        outputs: &'a [usize],
-    }
-    let HostPlan { name, kernels, memory, launches, inputs, outputs } = plan;
-    let description = Description { name, kernels, memory, launches, inputs, outputs };
+fn pretty(description: &impl Serialize) -> String {
     // Plain structs with string keys always have a JSON form, so no message is lost here.
-    serde_json::to_string_pretty(&description).unwrap_or_default() + "\n"
+    serde_json::to_string_pretty(description).unwrap_or_default() + "\n"
 }
 
 /// The C header: everything the example does is in its tables.
 fn header(plan: &HostPlan, name: &str) -> String {
     let upper = name.to_uppercase();
-    let most = plan.launches.iter().map(|l| l.args.len()).max().unwrap_or(0).max(1);
+    let most = plan.work.launches.iter().map(|l| l.args.len()).max().unwrap_or(0).max(1);
     let mut h = include_str!("types.h").replace("@name@", name).replace("@NAME@", &upper).replace("@args@", &most.to_string());
     table(&mut h, name, "kernel", plan.kernels.iter().map(|k| format!("{{ {}, {} }}", text(&k.file), text(&k.entry))));
-    table(&mut h, name, "memory", plan.memory.iter().map(|m| memory_row(m, &upper)));
-    table(&mut h, name, "launch", plan.launches.iter().map(launch_row));
-    for (what, indices) in [("input", &plan.inputs), ("output", &plan.outputs)] {
+    table(&mut h, name, "memory", plan.work.memory.iter().map(|m| memory_row(m, &upper)));
+    table(&mut h, name, "launch", plan.work.launches.iter().map(launch_row));
+    for (what, indices) in [("input", &plan.work.inputs), ("output", &plan.work.outputs)] {
         // C has no empty arrays; the count says how many are meant.
         let mut list: Vec<String> = indices.iter().map(usize::to_string).collect();
         let count = list.len();

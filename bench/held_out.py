@@ -1,12 +1,12 @@
 """The model against a device on operators that no term of the model was chosen by.
 
-    cargo build --release && python3 bench/held_out.py [--device opencl:0] [--program target/release/warpsight] [--seed N] [--picks] [--profile NAME]
+    cargo build --release && python3 bench/held_out.py [--device opencl:0] [--program target/release/warpsight] [--seed N] [--picks] [--profile NAME [--over NAME]]
 
 24 operators of a seed that was committed before the model that it judges; the shipped network does not serve for this: the model was
 changed after looking at it. A chosen kernel of each is verified and timed: simulated by default, measured where the device is real.
 With --picks, six small ones of another seed: how much slower the choice is than the best of the whole space, every kernel of which is
 timed (some minutes, simulated). With --profile, such as sim-adreno640, what the probe found of that device: each operator is chosen by it too, and by
-the device's own profile, and both choices are timed.
+the profile that --over names (by default the one that the device is judged by), and both choices are timed.
 """
 
 import argparse
@@ -90,15 +90,17 @@ def spearman(a: list[float], b: list[float]) -> float:
 
 
 def beside(options: argparse.Namespace) -> None:
-    """Choices by another profile over those by the device's own."""
+    """Choices by one profile over those by another."""
+    over = ("--profile", options.over) if options.over else ()
+    name = options.over or "its usual profile"
     ratios = []
     for operator in operators(options.seed)[: options.count]:
-        own, other = (optimize(options, operator, *more)["chosen"] for more in ((), ("--profile", options.profile)))
+        own, other = (optimize(options, operator, *more)["chosen"] for more in (over, ("--profile", options.profile)))
         ratios.append(other["time_s"] / own["time_s"])
         times = [f"{1e6 * one['time_s']:8.1f} us ({1e6 * one['predicted_s']:.1f} predicted)" for one in (own, other)]
-        print(f"{times[0]} own profile, {times[1]} {options.profile}, {own['time_source']}, {ratios[-1]:5.2f}  {operator}", flush=True)
+        print(f"{times[0]} {name}, {times[1]} {options.profile}, {own['time_source']}, {ratios[-1]:5.2f}  {operator}", flush=True)
     mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
-    print(f"{options.device}: choices by {options.profile} take x{mean:.3f} of those by its own profile, worst x{max(ratios):.2f}, {len(ratios)} operators")
+    print(f"{options.device}: choices by {options.profile} take x{mean:.3f} of those by {name}, worst x{max(ratios):.2f}, {len(ratios)} operators")
 
 
 def main() -> None:
@@ -108,6 +110,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=SEED, help="other operators, where terms were added after seeing these")
     parser.add_argument("--picks", action="store_true")
     parser.add_argument("--profile", metavar="NAME", help="choose by this profile, too, and compare")
+    parser.add_argument("--over", metavar="NAME", help="what --profile is compared with (default: what the device is judged by)")
     parser.add_argument("--count", type=int, default=COUNT, help="only the first so many operators (default: %(default)s)")
     options = parser.parse_args()
     if options.profile:

@@ -31,6 +31,14 @@ SUMMED = {"conv2d": "crs", "dwconv2d": "rs", "matmul": "k"}
 SHOWN = 5
 
 
+def whole(kernels):
+    """The operator that a node's kernels compute: what the last makes of all channels. Winograd's (`u` positions of tiles for `i` results) have 3 x 3."""
+    last = kernels[-1]
+    channels = {"c": own["shape"]["c"] for own in kernels if "c" in own["shape"]}
+    window = {"r": 3, "s": 3} if {"u", "i"} <= set(last["shape"]) else {}
+    return {**last, "shape": {**channels, **window, **last["shape"]}}
+
+
 def flops(operator):
     """Of its definition; None where there are no products."""
     shape = operator["shape"]
@@ -60,12 +68,18 @@ def simulate(args, name, folder):
     if why:
         sys.exit(f"error: warpsight optimize {name}: {why}")
     found = json.loads(text)
-    operators = {node: operator for operator in found["operators"] for node in operator["nodes"]}
-    layers = [
-        {key: layer[key] for key in ("name", "op", "time_s", "predicted_s", "limiter")}
-        | {"flops": flops(operators[layer["name"]]), "shape": described(operators[layer["name"]])}
-        for layer in found["layers"]
-    ]
+    kernels = {}
+    for operator in found["operators"]:
+        for node in operator["nodes"]:
+            kernels.setdefault(node, []).append(operator)
+    operators = {node: whole(own) for node, own in kernels.items()}
+    layers = []
+    for node, operator in operators.items():
+        # Winograd's three kernels are one layer, limited as the one that takes longest.
+        steps = [layer for layer in found["layers"] if layer["name"] == node]
+        longest = max(steps, key=lambda layer: layer["time_s"])
+        total = {key: sum(layer[key] for layer in steps) for key in ("time_s", "predicted_s")}
+        layers.append({key: longest[key] for key in ("name", "op", "limiter")} | total | {"flops": flops(operator), "shape": described(operator)})
     layers.sort(key=lambda layer: layer["time_s"], reverse=True)
     network = {key: found["network"][key] for key in ("time_s", "time_source", "predicted_s", "max_abs_diff")}
     verified = all(operator["verified"] for operator in found["operators"])

@@ -79,14 +79,14 @@ impl TargetArgs {
         if let Some(name) = &self.profile {
             return profiles::profile(name);
         }
-        if let Some(name) = info.id.strip_prefix("sim:")
-            && let Some(found) = builtin(name)?
-        {
-            // What is published of a phone may be too little to judge kernels by; what a probe finds of the simulated one is enough.
-            let memory = &found.memory;
-            let enough = memory.buffer_l1.line.get().is_some() || memory.l2.line.get().is_some();
-            let probed = if enough { None } else { builtin(&format!("sim-{name}"))? };
-            return Ok(probed.unwrap_or(found));
+        if let Some(name) = info.id.strip_prefix("sim:") {
+            let published = builtin(name)?;
+            // What is published of phones leaves out how many groups a core holds, and much else that a probe finds of the simulated one.
+            let enough = |own: &Profile| own.execution.max_groups.get().is_some();
+            let probed = if published.as_ref().is_some_and(enough) { None } else { builtin(&format!("sim-{name}"))? };
+            if let Some(found) = probed.or(published) {
+                return Ok(found);
+            }
         }
         for name in by_detail() {
             if names(&info.name, name)
@@ -105,10 +105,13 @@ impl TargetArgs {
 }
 
 impl Target {
-    /// Under a report: of a simulated device, that it is one and how much of it is assumed.
+    /// Under a report: of a simulated device, that it is one, how much of it is assumed, and what the model knows of it.
     pub fn told(&self) -> Result<(), Failure> {
         let info = self.device.info();
-        if info.backend == "sim" { out(format_args!("{}: {}", info.id, info.driver)) } else { Ok(()) }
+        if info.backend != "sim" {
+            return Ok(());
+        }
+        out(format_args!("{}: {}; judged by the profile {}", info.id, info.driver, self.profile.name))
     }
 }
 

@@ -269,8 +269,11 @@ fn reports_on_simulated_gpus_say_how_much_is_assumed() {
         let report = String::from_utf8_lossy(&output.stdout).into_owned();
         assert!(report.contains(&of(&device)) && report.contains("are assumed"), "{report}");
         let told = text(&s.run(&["optimize", "--op", "matmul m=8 n=8 k=8", "--device", &device], 0));
-        assert!(told.ends_with(&format!("{device}: {}\n", of(&device))), "{told}");
+        assert!(told.ends_with(&format!("{device}: {}; judged by the profile sim-{name}\n", of(&device))), "{told}");
     }
+    // Of what vendors say enough the profile is what they say.
+    let told = text(&s.run(&["optimize", "--op", "matmul m=8 n=8 k=8", "--device", "sim:a100-40"], 0));
+    assert!(told.ends_with("; judged by the profile a100-40\n"), "{told}");
 }
 
 #[test]

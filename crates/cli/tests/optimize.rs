@@ -244,7 +244,7 @@ fn predict_says_of_what_a_kernel_touches_what_optimize_says_of_the_kernel() {
     let mut files: Vec<&str> = vec![];
     for row in rows {
         let file = row["accesses"].as_str().expect("a file");
-        let said = predicted(file, "adreno640");
+        let said = predicted(file, "sim-adreno640");
         let expected = bits(&row["predicted_s"], &row["limiter"], &row["interval_s"]);
         assert_eq!(bits(&said["seconds"], &said["limiter"], &said["interval"]["seconds"]), expected, "{file}: {row}");
         files.push(file);

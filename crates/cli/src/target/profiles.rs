@@ -18,7 +18,7 @@ pub fn builtin(name: &str) -> Result<Option<Profile>, Failure> {
 
 /// Whether there is a profile of that name, or it means a file.
 pub fn is_known(name: &str) -> bool {
-    is_file(name) || profiles().iter().any(|own| own.eq_ignore_ascii_case(name))
+    is_file(name) || name.eq_ignore_ascii_case("host") || profile::builtin(name).is_some()
 }
 
 /// The profile of that name, in whatever case, or of that file.

@@ -92,10 +92,13 @@ def spearman(a: list[float], b: list[float]) -> float:
 def beside(options: argparse.Namespace) -> None:
     """Choices by one profile over those by another."""
     over = ("--profile", options.over) if options.over else ()
-    name = options.over or "its usual profile"
     ratios = []
     for operator in operators(options.seed)[: options.count]:
-        own, other = (optimize(options, operator, *more)["chosen"] for more in (over, ("--profile", options.profile)))
+        reports = [optimize(options, operator, *more) for more in (over, ("--profile", options.profile))]
+        name, profile = (report["profile"] for report in reports)
+        if name == profile:
+            raise SystemExit(f"error: {options.device} is judged by {name} already; --over names another profile")
+        own, other = (report["chosen"] for report in reports)
         ratios.append(other["time_s"] / own["time_s"])
         times = [f"{1e6 * one['time_s']:8.1f} us ({1e6 * one['predicted_s']:.1f} predicted)" for one in (own, other)]
         print(f"{times[0]} {name}, {times[1]} {options.profile}, {own['time_source']}, {ratios[-1]:5.2f}  {operator}", flush=True)

@@ -26,66 +26,63 @@ DEVICE = "sim:adreno640"
 PEAK = 898.6e9
 # Milliseconds on average in a public inference engine's own benchmark: Vulkan with f16 storage; the same phone's CPU with four threads.
 PUBLISHED = {"mobilenetv2": (10.85, 4.68), "resnet18": (24.8, 10.35)}
-# The axes that an element of an operator's output is summed over; what is not here has no products.
-SUMMED = {"conv2d": "crs", "dwconv2d": "rs", "matmul": "k"}
 SHOWN = 5
 
 
-def whole(kernels):
-    """The operator that a node's kernels compute: what the last makes of all channels. Winograd's (`u` positions of tiles for `i` results) have 3 x 3."""
-    last = kernels[-1]
-    channels = {"c": own["shape"]["c"] for own in kernels if "c" in own["shape"]}
-    window = {"r": 3, "s": 3} if {"u", "i"} <= set(last["shape"]) else {}
-    return {**last, "shape": {**channels, **window, **last["shape"]}}
-
-
-def flops(operator):
-    """Of its definition; None where there are no products."""
-    shape = operator["shape"]
-    if operator["op"] not in SUMMED:
-        return None
-    # Axes of one step are left out of the shape.
-    return 2 * math.prod(shape["output"]) * math.prod(shape.get(axis, 1) for axis in SUMMED[operator["op"]])
-
-
-def described(operator):
-    """`512 x 7² to 512, 3 x 3`: channels and output's extent, filters, window."""
-    shape = operator["shape"]
-    output = shape["output"]
-    if operator["op"] == "matmul":
-        return f"{shape['k']} to {output[-1]}"
-    window = f", {shape['r']} x {shape['s']}" if "r" in shape else ", 1 x 1" if operator["op"] == "conv2d" else ""
-    filters = f"{shape['c']} to {output[1]}" if operator["op"] == "conv2d" else f"{output[1]}"
-    return f"{filters} at {output[2]}²{window}"
+def nodes(model):
+    """Of each node of a network with products: operations of its definition, and `512 x 7² to 512, 3 x 3` (channels and output's extent, filters, window)."""
+    graph = onnx.shape_inference.infer_shapes(model).graph
+    shapes = {own.name: list(own.dims) for own in graph.initializer}
+    shapes |= {
+        own.name: [dim.dim_value for dim in own.type.tensor_type.shape.dim]
+        for own in [*graph.value_info, *graph.input, *graph.output]
+    }
+    found = {}
+    for node in graph.node:
+        if node.op_type not in ("Conv", "Gemm", "MatMul"):
+            continue
+        weight, output = shapes[node.input[1]], shapes[node.output[0]]
+        if node.op_type == "Conv":
+            filters, channels, *window = weight
+            summed, of = math.prod(weight[1:]), shapes[node.input[0]][1]
+            text = f"{filters if channels < of else f'{of} to {filters}'} at {output[2]}², {window[0]} x {window[1]}"
+        else:
+            summed = math.prod(weight) // output[-1]
+            text = f"{summed} to {output[-1]}"
+        found[node.name] = 2 * math.prod(output) * summed, text
+        # A node of several operators has a kernel of this name, which does the products.
+        found[f"{node.name}.product"] = found[node.name]
+    return found
 
 
 def simulate(args, name, folder):
+    network = NETWORKS[name]()
     model = folder / f"{name}.onnx"
-    onnx.save(NETWORKS[name](), model)
+    onnx.save(network, model)
     command = [args.warpsight, "optimize", model, "--device", DEVICE, "--json", "--store", folder / f"{name}.sqlite"]
     start = time.perf_counter()
     text, why = call(command, args.timeout)
     if why:
         sys.exit(f"error: warpsight optimize {name}: {why}")
     found = json.loads(text)
-    kernels = {}
-    for operator in found["operators"]:
-        for node in operator["nodes"]:
-            kernels.setdefault(node, []).append(operator)
-    operators = {node: whole(own) for node, own in kernels.items()}
+    products = nodes(network)
     layers = []
-    for node, operator in operators.items():
-        # Winograd's three kernels are one layer, limited as the one that takes longest.
+    for node in dict.fromkeys(layer["name"] for layer in found["layers"]):
+        # Several kernels of a node are one layer, limited as the one that takes longest.
         steps = [layer for layer in found["layers"] if layer["name"] == node]
         longest = max(steps, key=lambda layer: layer["time_s"])
         total = {key: sum(layer[key] for layer in steps) for key in ("time_s", "predicted_s")}
-        layers.append({key: longest[key] for key in ("name", "op", "limiter")} | total | {"flops": flops(operator), "shape": described(operator)})
+        flops, shape = products.get(node, (None, ""))
+        layers.append({"name": node, "op": " + ".join(own["op"] for own in steps), "limiter": longest["limiter"]} | total | {"flops": flops, "shape": shape})
+    counted = sum(layer["flops"] is not None for layer in layers)
+    if 2 * counted != len(products):
+        sys.exit(f"error: {name}: {counted} layers have products, {len(products) // 2} nodes have")
     layers.sort(key=lambda layer: layer["time_s"], reverse=True)
     network = {key: found["network"][key] for key in ("time_s", "time_source", "predicted_s", "max_abs_diff")}
     verified = all(operator["verified"] for operator in found["operators"])
     took = time.perf_counter() - start
     print(f"{name}: {took:.0f} s", file=sys.stderr)
-    return {"name": name, "driver": found["driver"], "took_s": took, "verified": verified, "layers": layers, **network}
+    return {"name": name, "driver": found["driver"], "profile": found["profile"], "took_s": took, "verified": verified, "layers": layers, "sequences": found["sequences"], **network}
 
 
 def row(cells):
@@ -123,6 +120,12 @@ def slowest(case):
     return [*lines, ""]
 
 
+def winograd(cases):
+    """In how many of the networks' layers."""
+    count = [sum(own["name"].startswith("winograd") for own in case["sequences"]) for case in cases]
+    return " and ".join(f"{number} of {len(case['layers'])} layers of {case['name']}" for number, case in zip(count, cases))
+
+
 def text(cases):
     took = " and ".join(f"{case['took_s'] / 60:.1f}" for case in cases)
     off = max(case["max_abs_diff"] for case in cases)
@@ -131,7 +134,8 @@ def text(cases):
     return "\n".join([
         "# Whole networks on the simulated Adreno 640 beside a real one",
         "",
-        f"Made by `bench/phones.py` on {time.strftime('%Y-%m-%d')}: `optimize` on {DEVICE} ({cases[0]['driver']}), from an empty store, nothing tuned;",
+        f"Made by `bench/phones.py` on {time.strftime('%Y-%m-%d')}: `optimize` on {DEVICE} ({cases[0]['driver']}), judged by the profile {cases[0]['profile']},",
+        "from an empty store, nothing tuned;",
         f"{verified}, outputs of the networks are at most {off:.0e} off. That took {took} minutes on {os.cpu_count()} cores.",
         "No time here was measured on a phone by this project.",
         "",
@@ -148,7 +152,7 @@ def text(cases):
         "  in our times. How much of it is in the published ones is unknown.",
         "- Kernels with many work-groups are simulated in part, by rounds that stand for the others: of 200 test kernels 95 of 100",
         "  are within 1.6 % of a whole simulation, the worst is 20 % off (`cargo run --release -p warpsight-engine --example sampled`).",
-        "- Rates count the operations of direct convolutions. An engine that uses Winograd's does fewer than are counted. Ours does not use it here.",
+        f"- Rates count the operations of direct convolutions. An engine that uses Winograd's does fewer than are counted: ours in {winograd(cases)}.",
         f"- The published GPU times reach {reached} % of the f32 peak of {1e-9 * PEAK:.1f} GFLOP/s, and the CPU of that phone is faster on both networks. So they are",
         "  what one engine reached there, not what the chip can do.",
         "",

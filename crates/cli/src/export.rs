@@ -1,106 +1,122 @@
 //! Kernels for use without warpsight: `.cl` files, launch description, C header, C host example, packed constants.
 
 use crate::failure::Failure;
-use std::collections::BTreeMap;
-use std::path::Path;
+use std::collections::{BTreeMap, HashSet};
+use std::path::{Path, PathBuf};
 use warpsight_emit::Source;
 use warpsight_emit::host::{
-    self, HostArg, HostInitial, HostKernel, HostLaunch, HostMemory, HostMemoryKind, HostPlan, HostRange, HostShape, HostWork,
+    self, DESCRIPTION, HostArg, HostAxis, HostInitial, HostKernel, HostLaunch, HostMemory, HostMemoryKind, HostPlan, HostShape, HostTensor,
 };
-use warpsight_engine::network::Sequence;
+use warpsight_engine::network::{Held, Sequence};
 use warpsight_files::Folder;
-use warpsight_generate::TensorExpr;
+use warpsight_generate::expr::{Tensor, TensorExpr};
 use warpsight_generate::layout::Layout;
 use warpsight_ir::Checked;
 use warpsight_run::{Code, Init, Job, LaunchSpec, MemoryKind, MemorySpec};
 
 /// Writes a sequence of launches to a folder, all of it or nothing.
-pub fn sequence(out: &Path, name: &str, sequence: &Sequence) -> Result<(), Failure> {
-    let mut out = Folder::create(out)?;
-    let job = &sequence.job;
-    let mut kernels = Kernels::default();
-    for program in &job.programs {
+pub fn sequence(out: &Path, name: &str, device: &str, sequence: &Sequence) -> Result<(), Failure> {
+    let mut export = Export::create(out, name, device, &[])?;
+    for program in &sequence.job.programs {
         let Code::Program(program) = program else {
             return Err(Failure::input("a network's kernels are Programs"));
         };
         // Every program of a job was lowered and checked; checking again costs nothing that matters here.
         let checked = Checked::new(program.clone()).map_err(|e| Failure::input(e.to_string()))?;
         // Two kernels of one name differ in where their tensors lie.
-        kernels.add(&mut out, format!("{}_{}.cl", kernels.files.len(), program.name), &checked)?;
+        export.kernel(format!("{}_{}.cl", export.plan.kernels.len(), program.name), &checked)?;
     }
-    let mut initial = vec![];
-    for (i, (spec, (name, _))) in job.memory.iter().zip(&sequence.names).enumerate() {
-        initial.push(match &spec.init {
-            Init::Data(bytes) if !sequence.inputs.contains(&i) => {
-                let file = format!("{name}_{i}.bin");
-                out.write(&file, bytes)?;
-                HostInitial::File(file)
-            }
-            _ => HostInitial::Zero,
-        });
-    }
-    let named = job.memory.iter().zip(&sequence.names).zip(initial).enumerate();
-    let work = HostWork {
-        memory: named.map(|(i, ((spec, (name, contents)), initial))| memory(spec, format!("{name}_{i}"), contents, initial)).collect(),
-        launches: job.launches.iter().map(|own| kernels.launch(own.program, own)).collect::<Result<_, _>>()?,
-        inputs: sequence.inputs.clone(),
-        outputs: job.read.clone(),
-    };
-    let plan = HostPlan { name: name.to_owned(), kernels: kernels.files, work };
-    let written = host::files(&plan).map_err(|e| Failure::input(e.to_string()))?;
-    for (file, text) in [written.header, written.example] {
-        out.write(&file, text.as_bytes())?;
-    }
-    // Last: it is there only while everything that it names is.
-    out.write("launch.json", written.json.as_bytes())?;
-    Ok(out.finish()?)
-}
-
-/// The launch description of kernels that serve several shapes: of each its sizes, its kernel, and what runs there.
-pub fn range(name: &str, open: &[String], kernels: Kernels, shapes: Vec<(Vec<i64>, usize, Sequence)>) -> Result<String, Failure> {
-    let shape = |(sizes, kernel, Sequence { job, names, inputs }): (Vec<i64>, usize, Sequence)| {
-        let memory = |(spec, (name, contents)): (&MemorySpec, &(String, String))| memory(spec, name.clone(), contents, HostInitial::Zero);
-        let work = HostWork {
-            memory: job.memory.iter().zip(&names).map(memory).collect(),
-            launches: job.launches.iter().map(|own| kernels.launch(kernel, own)).collect::<Result<_, _>>()?,
-            inputs,
-            outputs: job.read,
-        };
-        Ok(HostShape { sizes, work })
-    };
-    let shapes = shapes.into_iter().map(shape).collect::<Result<_, Failure>>()?;
-    let range = HostRange { name: name.to_owned(), open: open.to_vec(), kernels: kernels.files, shapes };
-    host::range(&range).map_err(|e| Failure::input(e.to_string()))
+    export.shape(vec![], 0, sequence)?;
+    export.finish()
 }
 
 /// A kernel of an operator that runs once, on memory that holds nothing: everything that it reads is the user's to give.
 pub fn operator(expr: &TensorExpr, layouts: &[Layout], mut job: Job) -> Sequence {
     job.memory.iter_mut().for_each(|own| own.init = Init::Poison);
     let tensors = expr.inputs.iter().chain([&expr.output]).zip(layouts);
-    let names = tensors.map(|(tensor, layout)| (tensor.name.to_string(), layout.describe(tensor))).collect();
-    Sequence { job, names, inputs: (0..expr.inputs.len()).collect() }
+    let held = tensors.map(|(tensor, layout)| Held { name: tensor.name.to_string(), tensor: Some((tensor.clone(), layout.clone())) });
+    Sequence { held: held.collect(), job, inputs: (0..expr.inputs.len()).collect() }
 }
 
-/// Kernels that were written to a folder.
-#[derive(Default)]
-pub struct Kernels {
-    files: Vec<HostKernel>,
+/// A folder with kernels and what others need to launch them.
+pub struct Export {
+    out: Folder,
+    path: PathBuf,
+    plan: HostPlan,
     sources: Vec<(Source, Checked)>,
+    further: Vec<String>,
 }
 
-impl Kernels {
+impl Export {
+    /// Begins, for kernels that were chosen for a device, with the names of the sizes that differ from shape to shape.
+    pub fn create(out: &Path, name: &str, device: &str, open: &[String]) -> Result<Self, Failure> {
+        let plan = HostPlan { name: name.to_owned(), device: device.to_owned(), open: open.to_vec(), kernels: vec![], shapes: vec![] };
+        Ok(Self { out: Folder::create(out)?, path: out.to_owned(), plan, sources: vec![], further: vec![] })
+    }
+
     /// Writes a kernel as OpenCL C; its position.
-    pub fn add(&mut self, out: &mut Folder, file: String, program: &Checked) -> Result<usize, Failure> {
+    pub fn kernel(&mut self, file: String, program: &Checked) -> Result<usize, Failure> {
         let source = warpsight_emit::opencl(program).map_err(|e| Failure::input(e.to_string()))?;
-        out.write(&file, source.text.as_bytes())?;
-        self.files.push(HostKernel { file, entry: source.entry.clone() });
+        self.out.write(&file, source.text.as_bytes())?;
+        self.plan.kernels.push(HostKernel { file, entry: source.entry.clone() });
         self.sources.push((source, program.clone()));
-        Ok(self.files.len() - 1)
+        Ok(self.sources.len() - 1)
+    }
+
+    /// What runs for a shape: launches of the kernels from this position on.
+    pub fn shape(&mut self, sizes: Vec<i64>, first: usize, sequence: &Sequence) -> Result<(), Failure> {
+        let Sequence { job, held, inputs } = sequence;
+        let names = unique(held);
+        let mut memory = vec![];
+        for (i, (spec, (name, held))) in job.memory.iter().zip(names.into_iter().zip(held)).enumerate() {
+            let initial = match &spec.init {
+                Init::Data(bytes) if !inputs.contains(&i) => {
+                    let file = format!("{name}.bin");
+                    self.out.write(&file, bytes)?;
+                    HostInitial::File(file)
+                }
+                _ => HostInitial::Zero,
+            };
+            memory.push(described(spec, name, held, initial));
+        }
+        let launches = job.launches.iter().map(|own| self.launch(first + own.program, own)).collect::<Result<_, _>>()?;
+        self.plan.shapes.push(HostShape { sizes, memory, launches, inputs: inputs.clone(), outputs: job.read.clone() });
+        Ok(())
+    }
+
+    /// Writes a further file.
+    pub fn write(&mut self, name: &str, bytes: &[u8]) -> Result<(), Failure> {
+        self.out.write(name, bytes)?;
+        self.further.push(name.to_owned());
+        Ok(())
+    }
+
+    /// Gives all files their names, and removes those of an export that was there before.
+    pub fn finish(mut self) -> Result<(), Failure> {
+        let further: Vec<&str> = self.further.iter().map(String::as_str).collect();
+        let written = host::files(&self.plan, &further).map_err(|e| Failure::input(e.to_string()))?;
+        for (file, text) in [&written.header, &written.example] {
+            self.out.write(file, text.as_bytes())?;
+        }
+        let earlier = files(&self.path);
+        // Last: it is there only while everything that it names is.
+        self.out.write(DESCRIPTION, written.json.as_bytes())?;
+        self.out.finish()?;
+        let current: HashSet<String> = files(&self.path).into_iter().collect();
+        for name in earlier.iter().filter(|name| !current.contains(*name)) {
+            // What cannot be removed stays: no description names it.
+            let _ = std::fs::remove_file(self.path.join(name));
+        }
+        Ok(())
     }
 
     /// A launch of the kernel at a position.
     fn launch(&self, kernel: usize, spec: &LaunchSpec) -> Result<HostLaunch, Failure> {
         let (source, program) = &self.sources[kernel];
+        if program.sizes.len() != spec.sizes.len() {
+            let (name, found, wanted) = (&program.name, spec.sizes.len(), program.sizes.len());
+            return Err(Failure::input(format!("kernel {name} takes {wanted} sizes and is launched with {found}")));
+        }
         let sizes: BTreeMap<_, _> = program.sizes.iter().map(|own| own.name.clone()).zip(spec.sizes.iter().copied()).collect();
         let (global, local) = source.ndrange(&sizes).map_err(|e| Failure::input(e.to_string()))?;
         let int = |&size: &i64| i32::try_from(size).map(HostArg::Int).map_err(|_| Failure::input(format!("a size of {size} is no int")));
@@ -109,12 +125,38 @@ impl Kernels {
     }
 }
 
-fn memory(spec: &MemorySpec, name: String, contents: &str, initial: HostInitial) -> HostMemory {
+/// The files that the description in a folder names: those of the folder itself, whoever wrote it.
+fn files(folder: &Path) -> Vec<String> {
+    let text = warpsight_files::read_text(&folder.join(DESCRIPTION), warpsight_files::TEXT).unwrap_or_default();
+    let description: serde_json::Value = serde_json::from_str(&text).unwrap_or_default();
+    let own = |name: &&str| Path::new(name).file_name().is_some_and(|file| file == *name);
+    let names = description["files"].as_array().into_iter().flatten().filter_map(|name| name.as_str());
+    names.filter(own).map(str::to_owned).collect()
+}
+
+/// Names of memory, with a number behind those that are there twice.
+fn unique(held: &[Held]) -> Vec<String> {
+    let mut taken: HashSet<String> = HashSet::new();
+    let mut name = |(i, own): (usize, &Held)| {
+        let name = if taken.contains(&own.name) { format!("{}_{i}", own.name) } else { own.name.clone() };
+        taken.insert(name.clone());
+        name
+    };
+    held.iter().enumerate().map(&mut name).collect()
+}
+
+fn described(spec: &MemorySpec, name: String, held: &Held, initial: HostInitial) -> HostMemory {
     let kind = match spec.kind {
         MemoryKind::Buffer { bytes } => HostMemoryKind::Buffer { bytes },
         MemoryKind::Image { kind, format, width, height } => {
             HostMemoryKind::Image { image: kind, width: width.into(), height: height.into(), format }
         }
     };
-    HostMemory { name: name.into(), kind, initial, contents: contents.to_owned() }
+    let lies = |(tensor, layout): &(Tensor, Layout)| HostTensor {
+        element: tensor.element,
+        shape: tensor.shape.clone(),
+        axes: layout.axes().iter().map(|axis| HostAxis { dim: axis.dim, stride: axis.stride, extent: axis.extent }).collect(),
+        rows: layout.image_axes().map(|[_, rows]| rows.len()),
+    };
+    HostMemory { name: name.into(), kind, initial, tensor: held.tensor.as_ref().map(lies) }
 }

@@ -23,7 +23,8 @@ pub struct TargetArgs {
     /// Where kernels run: opencl:N, cuda:N, or simulated: sim:NAME, sim:FILE.toml; `warpsight devices` lists what is found.
     #[arg(long, default_value = "sim:adreno640", value_name = "DEVICE")]
     pub device: String,
-    /// The profile models judge the device by, or a file of one (.toml); by default the one that fits its name.
+    /// The profile models judge the device by, or a file of one (.toml). By default the one that fits the device's name; of a simulated
+    /// phone what a probe found of it, by the name sim-PHONE.
     #[arg(long, value_name = "NAME", value_parser = names::suggested(profiles()))]
     pub profile: Option<String>,
     /// Run the driver inside this process (a crash or hang of the driver is then ours).
@@ -79,21 +80,19 @@ impl TargetArgs {
         if let Some(name) = &self.profile {
             return profiles::profile(name);
         }
-        if let Some(name) = info.id.strip_prefix("sim:") {
-            let published = builtin(name)?;
-            // What is published of phones leaves out how many groups a core holds, and much else that a probe finds of the simulated one.
-            let enough = |own: &Profile| own.execution.max_groups.get().is_some();
-            let probed = if published.as_ref().is_some_and(enough) { None } else { builtin(&format!("sim-{name}"))? };
-            if let Some(found) = probed.or(published) {
-                return Ok(found);
-            }
+        if let Some(name) = info.id.strip_prefix("sim:")
+            && let Some(found) = of_simulated(name, builtin(name)?)?
+        {
+            return Ok(found);
         }
         for name in by_detail() {
             if names(&info.name, name)
                 && let Some(found) = builtin(name)?
                 && same_cores(info, &found)
             {
-                return Ok(found);
+                // A file of a simulated device is judged as the device it was made from.
+                let simulated = if info.backend == "sim" { of_simulated(name, Some(found.clone()))? } else { None };
+                return Ok(simulated.unwrap_or(found));
             }
         }
         if info.is_cpu {
@@ -104,13 +103,18 @@ impl TargetArgs {
     }
 }
 
+/// The profile of a simulated device of that name: what a probe found of it, unless what is published of the real one says how many
+/// groups a core holds. Of phones nobody publishes that, nor the time of a barrier, nor much else that a probe finds.
+fn of_simulated(name: &str, published: Option<Profile>) -> Result<Option<Profile>, Failure> {
+    let enough = published.as_ref().is_some_and(|own| own.execution.max_groups.get().is_some());
+    let probed = if enough { None } else { builtin(&format!("sim-{name}"))? };
+    Ok(probed.or(published))
+}
+
 impl Target {
-    /// Under a report: of a simulated device, that it is one, how much of it is assumed, and what the model knows of it.
+    /// Under a report: what runs the kernels (of a simulated device, how much of it is assumed), and what the model knows of it.
     pub fn told(&self) -> Result<(), Failure> {
         let info = self.device.info();
-        if info.backend != "sim" {
-            return Ok(());
-        }
         out(format_args!("{}: {}; judged by the profile {}", info.id, info.driver, self.profile.name))
     }
 }

@@ -91,7 +91,7 @@ fn several_kernels_are_one_sequence() {
     assert!(steps >= Some(2), "{report}");
     assert_eq!(report["candidates"].as_u64().expect("a count"), report["ranked"].as_u64().expect("a count") + sum(&report["pruned"]));
     let launch: Value = serde_json::from_slice(&std::fs::read(out.join("launch.json")).expect("written")).expect("JSON");
-    assert_eq!(launch["launches"].as_array().map(Vec::len), steps);
+    assert_eq!(launch["shapes"][0]["launches"].as_array().map(Vec::len), steps);
     let kernels =
         std::fs::read_dir(&out).expect("there").filter(|f| f.as_ref().is_ok_and(|f| f.path().extension().is_some_and(|e| e == "cl")));
     assert_eq!(Some(kernels.count()), steps);
@@ -229,6 +229,24 @@ fn shipped() -> &'static Shipped {
         let report = json(&command(&folder.path().join("s"), &args).output().expect("starts"));
         Shipped { folder, report }
     })
+}
+
+/// A simulated phone is judged by what a probe found of it, under its own name and as a file; by another profile where one is named.
+#[test]
+fn files_of_simulated_phones_are_judged_as_the_phones() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let copy = folder.path().join("copy.toml");
+    let silicon = concat!(env!("CARGO_MANIFEST_DIR"), "/../../sim/devices");
+    let judged = |device: &str, more: &[&str]| {
+        let args = [&["optimize", "--op", "fc n=1 k=8 m=8", "--device", device, "--json"], more].concat();
+        json(&command(&folder.path().join("s"), &args).output().expect("starts"))["profile"].clone()
+    };
+    for (name, wanted) in [("adreno640", "sim-adreno640"), ("mali-g76", "sim-mali-g76"), ("a100-40", "a100-40")] {
+        std::fs::copy(format!("{silicon}/{name}.toml"), &copy).expect("copied");
+        let file = format!("sim:{}", copy.display());
+        assert_eq!((judged(&format!("sim:{name}"), &[]), judged(&file, &[])), (wanted.into(), wanted.into()), "{name}");
+    }
+    assert_eq!(judged("sim:adreno640", &["--profile", "adreno640"]), "adreno640");
 }
 
 /// What is said of a chosen kernel by a verb: seconds, limiter and interval, each bit of them.

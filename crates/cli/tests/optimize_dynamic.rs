@@ -82,6 +82,137 @@ fn a_range_is_served_by_few_kernels() {
     }
 }
 
+/// Where an element lies in a file of its memory, by what the description says of the tensor.
+fn place(tensor: &Value, index: &[i64]) -> usize {
+    let axis = |number: usize, axis: &Value| {
+        let [dim, stride, extent] = ["dim", "stride", "extent"].map(|key| axis[key].as_i64().expect("a number"));
+        number * extent as usize + (index[dim as usize] / stride % extent) as usize
+    };
+    tensor["axes"].as_array().expect("axes").iter().fold(0, axis)
+}
+
+/// All indices of a tensor, the last dimension changing fastest.
+fn indices(tensor: &Value) -> Vec<Vec<i64>> {
+    let shape = tensor["shape"].as_array().expect("a shape").iter().map(|own| own.as_i64().expect("an extent"));
+    let further = |all: Vec<Vec<i64>>, extent: i64| all.iter().flat_map(|own| (0..extent).map(|i| [&own[..], &[i]].concat())).collect();
+    shape.fold(vec![vec![]], further)
+}
+
+/// The bytes of a memory that holds these elements.
+fn packed(memory: &Value, elements: &[f32]) -> Vec<u8> {
+    let tensor = &memory["tensor"];
+    let halves = tensor["element"] != "f32";
+    let image = || memory["width"].as_u64().zip(memory["height"].as_u64()).map(|(w, h)| w * h * if halves { 8 } else { 16 });
+    let mut bytes = vec![0; memory["bytes"].as_u64().or_else(image).expect("a size") as usize];
+    for (index, value) in indices(tensor).iter().zip(elements) {
+        let at = place(tensor, index);
+        match halves {
+            true => bytes[2 * at..2 * at + 2].copy_from_slice(&half::f16::from_f32(*value).to_le_bytes()),
+            false => bytes[4 * at..4 * at + 4].copy_from_slice(&value.to_le_bytes()),
+        }
+    }
+    bytes
+}
+
+/// The elements of a tensor in the bytes of its memory.
+fn unpacked(memory: &Value, bytes: &[u8]) -> Vec<f32> {
+    let tensor = &memory["tensor"];
+    let element = |index: &Vec<i64>| match place(tensor, index) {
+        at if tensor["element"] == "f32" => f32::from_le_bytes(bytes[4 * at..4 * at + 4].try_into().expect("four")),
+        at => half::f16::from_le_bytes([bytes[2 * at], bytes[2 * at + 1]]).to_f32(),
+    };
+    indices(tensor).iter().map(element).collect()
+}
+
+/// What is written suffices to run every shape without warpsight: the C example on a processor, with inputs laid out as the description
+/// says, against what the operator is.
+#[test]
+fn what_is_written_runs_by_itself() {
+    let Ok(headers) = Command::new("cc").args(["-E", "-include", "CL/cl.h", "-x", "c", "/dev/null"]).output() else { return };
+    if !headers.status.success() || !Path::new("/etc/OpenCL/vendors").exists() {
+        assert!(std::env::var_os("CI").is_none(), "a C compiler, OpenCL's headers and a driver are installed by ./check");
+        return eprintln!("skipped: no C compiler with CL/cl.h, or no OpenCL");
+    }
+    let softmax = |inputs: &[Vec<f32>], sizes: &[i64]| {
+        let row = |row: &[f32]| {
+            let sum: f32 = row.iter().map(|x| x.exp()).sum();
+            row.iter().map(|x| x.exp() / sum).collect::<Vec<_>>()
+        };
+        let columns = inputs[0].len() / sizes[0] as usize;
+        inputs[0].chunks(columns).flat_map(row).collect::<Vec<f32>>()
+    };
+    let product = |inputs: &[Vec<f32>], sizes: &[i64]| {
+        let (m, n) = (sizes[0] as usize, sizes[1] as usize);
+        let k = inputs[0].len() / m;
+        let at = |i: usize| (0..k).map(|j| inputs[0][i / n * k + j] * inputs[1][j * n + i % n]).sum();
+        (0..m * n).map(at).collect::<Vec<f32>>()
+    };
+    type Reference<'a> = &'a dyn Fn(&[Vec<f32>], &[i64]) -> Vec<f32>;
+    let cases: [(&str, &[&[i64]], Reference, f32); 2] = [
+        ("softmax n=2..20 c=100", &[&[2], &[3], &[19], &[20]], &softmax, 1e-5),
+        ("matmul m=3..5 n=7..9 k=12 dtype=f16s weights=none", &[&[3, 7], &[4, 8], &[5, 9]], &product, 2e-3),
+    ];
+    for (op, shapes, reference, most) in cases {
+        let folder = tempfile::tempdir().expect("a folder");
+        let out = folder.path().join("kernels");
+        let done = run(&folder.path().join("s"), &["--op", op, "--out", out.to_str().expect("text")]);
+        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+        let launch: Value = serde_json::from_slice(&std::fs::read(out.join("launch.json")).expect("is there")).expect("JSON");
+        let name = launch["name"].as_str().expect("a name");
+        let cc = Command::new("cc").args([&format!("{name}_host.c"), "-o", "host", "-lOpenCL"]).current_dir(&out).output().expect("starts");
+        assert!(cc.status.success(), "{}", String::from_utf8_lossy(&cc.stderr));
+        let mut rng = fastrand::Rng::with_seed(7);
+        for sizes in shapes {
+            let all = launch["shapes"].as_array().expect("shapes");
+            let shape = all.iter().find(|own| own["sizes"] == Value::from(sizes.to_vec())).expect("the shape");
+            let memory = |at: &Value| &shape["memory"][at.as_u64().expect("a position") as usize];
+            let mut args: Vec<String> = sizes.iter().map(i64::to_string).collect();
+            let mut inputs = vec![];
+            for (i, at) in shape["inputs"].as_array().expect("inputs").iter().enumerate() {
+                let count = indices(&memory(at)["tensor"]).len();
+                // Numbers that halves hold exactly.
+                inputs.push((0..count).map(|_| rng.i32(-64..=64) as f32 / 64.0).collect::<Vec<f32>>());
+                args.push(format!("in{i}"));
+                std::fs::write(out.join(&args[args.len() - 1]), packed(memory(at), &inputs[i])).expect("written");
+            }
+            args.push("out".into());
+            let done = Command::new(out.join("host")).args(&args).current_dir(&out).output().expect("starts");
+            assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+            let found = unpacked(memory(&shape["outputs"][0]), &std::fs::read(out.join("out")).expect("is there"));
+            let wanted = reference(&inputs, sizes);
+            assert_eq!(found.len(), wanted.len());
+            let error = |(a, b): (&f32, &f32)| (a - b).abs() / b.abs().max(1.0);
+            let worst = found.iter().zip(&wanted).map(error).fold(0.0, f32::max);
+            assert!(worst <= most, "{op} at {sizes:?}: {worst}");
+        }
+    }
+}
+
+/// An export into the folder of another one leaves nothing of that behind, and nothing else is touched.
+#[test]
+fn an_export_replaces_an_earlier_one() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let out = folder.path().join("kernels");
+    let export = |op: &str| {
+        let done = run(&folder.path().join("s"), &["--op", op, "--out", out.to_str().expect("text")]);
+        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+        let names = std::fs::read_dir(&out).expect("is there").map(|own| own.expect("an entry").file_name().into_string().expect("text"));
+        let mut names: Vec<String> = names.collect();
+        names.sort();
+        names
+    };
+    export("softmax n=2..6 c=100");
+    std::fs::write(out.join("notes.txt"), "mine").expect("written");
+    std::fs::write(folder.path().join("outside"), "mine").expect("written");
+    // A description that names what is not its own.
+    let text = std::fs::read_to_string(out.join("launch.json")).expect("is there");
+    std::fs::write(out.join("launch.json"), text.replace("\"dispatch.json\"", "\"dispatch.json\", \"../outside\", \"..\""))
+        .expect("written");
+    let names = export("matmul m=4 n=4 k=4");
+    assert_eq!(names, ["0_matmul.cl", "launch.json", "matmul.h", "matmul_host.c", "notes.txt"]);
+    assert!(folder.path().join("outside").exists());
+}
+
 #[test]
 fn what_cannot_be_open_is_said() {
     assert!(refused("matmul m=9..3 n=4 k=4", &[]).contains("`m=9..3` is not a range whose first end is the smaller one"));

@@ -7,8 +7,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use warpsight_emit::host::{
-    HostArg, HostInitial, HostKernel, HostLaunch, HostMemory, HostMemoryKind, HostPlan, HostRange, HostShape, HostWork, PlanError, files,
-    range,
+    HostArg, HostAxis, HostInitial, HostKernel, HostLaunch, HostMemory, HostMemoryKind, HostPlan, HostShape, HostTensor, PlanError, files,
 };
 use warpsight_emit::{Source, opencl};
 use warpsight_ir::data::{bytes_f32, f32_bytes};
@@ -19,7 +18,7 @@ fn plan() -> (HostPlan, Vec<(String, Source)>) {
     let sources = [programs::image_blur(), programs::symbolic_shift()].map(|p| opencl(&checked(p)).expect("a supported Program"));
     let file = |s: &Source| format!("{}.cl", s.entry);
     let image = HostMemoryKind::Image { image: ImageKind::Image2d, width: 13, height: 9, format: ImageFormat::Rgba32F };
-    let memory = |name: &str, kind, initial| HostMemory { name: name.into(), kind, initial, contents: String::new() };
+    let memory = |name: &str, kind, initial| HostMemory { name: name.into(), kind, initial, tensor: None };
     let rows = HostMemoryKind::Buffer { bytes: 3 * 37 * 4 };
     let sizes = BTreeMap::from([("rows".into(), 3), ("columns".into(), 37)]);
     let launch = |kernel: usize, args: &[HostArg]| {
@@ -28,10 +27,13 @@ fn plan() -> (HostPlan, Vec<(String, Source)>) {
     };
     let plan = HostPlan {
         name: "two-steps".into(),
+        device: "opencl:0".into(),
+        open: vec![],
         kernels: sources.iter().map(|s| HostKernel { file: file(s), entry: s.entry.clone() }).collect(),
-        work: HostWork {
+        shapes: vec![HostShape {
+            sizes: vec![],
             memory: vec![
-                memory("picture", image, HostInitial::Zero),
+                HostMemory { tensor: Some(texels()), ..memory("picture", image, HostInitial::Zero) },
                 memory("zeroes", image, HostInitial::Zero),
                 memory("blurred", image, HostInitial::Zero),
                 memory("table", rows, HostInitial::File("table.bin".into())),
@@ -43,15 +45,21 @@ fn plan() -> (HostPlan, Vec<(String, Source)>) {
             ],
             inputs: vec![0],
             outputs: vec![2, 4],
-        },
+        }],
     };
     (plan, sources.iter().map(|s| (file(s), s.clone())).collect())
+}
+
+/// Nine rows of 13 texels.
+fn texels() -> HostTensor {
+    let axis = |dim, extent| HostAxis { dim, stride: 1, extent };
+    HostTensor { element: Scalar::F32, shape: vec![9, 13, 4], axes: vec![axis(0, 9), axis(1, 13), axis(2, 4)], rows: Some(1) }
 }
 
 #[test]
 fn goldens() {
     let (plan, _) = plan();
-    let files = files(&plan).unwrap();
+    let files = files(&plan, &[]).unwrap();
     insta::assert_snapshot!("launch_json", files.json);
     insta::assert_snapshot!("header", files.header.1);
     assert_eq!((files.header.0.as_str(), files.example.0.as_str()), ("two_steps.h", "two_steps_host.c"));
@@ -67,17 +75,20 @@ fn row(image: ImageKind) -> (HostPlan, Source) {
     );
     let source = opencl(&checked(warpsight_ir::text::parse(&text).expect("a Program"))).expect("a supported Program");
     let kind = HostMemoryKind::Image { image, width: 13, height: 1, format: ImageFormat::Rgba16F };
-    let memory = |name: &str| HostMemory { name: name.into(), kind, initial: HostInitial::Zero, contents: String::new() };
+    let memory = |name: &str| HostMemory { name: name.into(), kind, initial: HostInitial::Zero, tensor: None };
     let (global, local) = source.ndrange(&BTreeMap::new()).expect("no sizes");
     let plan = HostPlan {
         name: "row".into(),
+        device: "opencl:0".into(),
+        open: vec![],
         kernels: vec![HostKernel { file: "twice.cl".into(), entry: source.entry.clone() }],
-        work: HostWork {
+        shapes: vec![HostShape {
+            sizes: vec![],
             memory: vec![memory("from"), memory("to")],
             launches: vec![HostLaunch { kernel: 0, args: [0, 1].map(HostArg::Memory).to_vec(), global, local }],
             inputs: vec![0],
             outputs: vec![1],
-        },
+        }],
     };
     (plan, source)
 }
@@ -90,7 +101,7 @@ fn kinds_of_images_are_in_both_descriptions() {
         (ImageKind::Image2d, "ROW_IMAGE2D", None),
         (ImageKind::Image2dFromBuffer, "ROW_IMAGE2D_FROM_BUFFER", Some("\"image\": \"image2d_from_buffer\",")),
     ] {
-        let files = files(&row(kind).0).unwrap();
+        let files = files(&row(kind).0, &[]).unwrap();
         let line = format!("{{ \"from\", 104u, {row_word}, 13u, 1u, CL_HALF_FLOAT, 8u, NULL }},");
         assert!(files.header.1.contains(&line), "{}", files.header.1);
         assert_eq!(files.json.contains("\"image\":"), json.is_some());
@@ -104,7 +115,7 @@ fn examples_make_images_of_every_kind() {
     let doubled: Vec<u8> = (0..13).rev().flat_map(|x| (0..4).flat_map(move |c| half(2 * (4 * x + c)).to_le_bytes())).collect();
     for kind in [ImageKind::Image1d, ImageKind::Image1dBuffer, ImageKind::Image2d, ImageKind::Image2dFromBuffer] {
         let (plan, source) = row(kind);
-        let (files, folder) = (files(&plan).unwrap(), Folder::new(&format!("{kind:?}")));
+        let (files, folder) = (files(&plan, &[]).unwrap(), Folder::new(&format!("{kind:?}")));
         folder.write(&files.header.0, &files.header.1);
         folder.write(&files.example.0, &files.example.1);
         folder.write("twice.cl", &source.text);
@@ -136,29 +147,86 @@ fn wrong_plans_are_refused() {
     let text = |change: fn(&mut HostPlan)| {
         let (mut plan, _) = plan();
         change(&mut plan);
-        files(&plan).unwrap_err().to_string()
+        files(&plan, &[]).unwrap_err().to_string()
     };
-    assert_eq!(text(|p| p.work.launches[1].kernel = 2), "launch 1 refers to kernel 2, of which there are 2");
-    assert_eq!(text(|p| p.work.launches[0].args[0] = HostArg::Memory(9)), "launch 0 refers to memory 9, of which there are 5");
-    assert_eq!(text(|p| p.work.outputs.push(5)), "an output refers to memory 5, of which there are 5");
-    assert_eq!(text(|p| p.work.launches[1].global[0] = 33), "launch 1: 33 work-items cannot be split in groups of 8");
+    assert_eq!(text(|p| p.shapes[0].launches[1].kernel = 2), "launch 1 refers to kernel 2, of which there are 2");
+    assert_eq!(text(|p| p.shapes[0].launches[0].args[0] = HostArg::Memory(9)), "launch 0 refers to memory 9, of which there are 5");
+    assert_eq!(text(|p| p.shapes[0].outputs.push(5)), "an output refers to memory 5, of which there are 5");
+    assert_eq!(text(|p| p.shapes[0].launches[1].global[0] = 33), "launch 1: 33 work-items cannot be split in groups of 8");
     assert_eq!(text(|p| p.kernels.clear()), PlanError::Empty("kernel").to_string());
+}
+
+/// Two numbers of rows: of each its own sizes, memory and launches.
+fn range() -> (HostPlan, Vec<(String, Source)>) {
+    let (mut plan, sources) = plan();
+    let (kernel, source) = (plan.kernels.remove(1), &sources[1].1);
+    let shape = |rows: i64| {
+        let memory = |name: &str| HostMemory {
+            name: name.into(),
+            kind: HostMemoryKind::Buffer { bytes: 37 * 4 * rows as u64 },
+            initial: HostInitial::Zero,
+            tensor: None,
+        };
+        let (global, local) = source.ndrange(&BTreeMap::from([("rows".into(), rows), ("columns".into(), 37)])).expect("sizes");
+        let args = vec![HostArg::Memory(0), HostArg::Memory(1), HostArg::Int(rows as i32), HostArg::Int(37)];
+        let launches = vec![HostLaunch { kernel: 0, args, global, local }];
+        HostShape { sizes: vec![rows], memory: vec![memory("table"), memory("shifted")], launches, inputs: vec![0], outputs: vec![1] }
+    };
+    let range = HostPlan { name: "rows".into(), open: vec!["n".into()], kernels: vec![kernel], shapes: vec![shape(2), shape(5)], ..plan };
+    (range, sources)
 }
 
 #[test]
 fn a_range_has_launches_and_memory_of_each_shape() {
-    let (HostPlan { kernels, work, .. }, _) = plan();
-    let shape = |size: i64| HostShape { sizes: vec![size], work: work.clone() };
-    let all = HostRange { name: "rows".into(), open: vec!["n".into()], kernels, shapes: vec![shape(2), shape(3)] };
-    let value: serde_json::Value = serde_json::from_str(&range(&all).expect("a right range")).expect("JSON");
-    assert_eq!((&value["open"][0], value["kernels"].as_array().map(Vec::len)), (&"n".into(), Some(2)));
-    assert_eq!(value["shapes"][1]["sizes"][0], 3);
-    assert_eq!(value["shapes"][1]["launches"][1]["args"][2]["int"], 3);
-    assert_eq!((&value["shapes"][0]["memory"][3]["bytes"], &value["shapes"][0]["outputs"][1]), (&444.into(), &4.into()));
-    let mut wrong = all.clone();
-    wrong.shapes[1].work.launches[0].kernel = 2;
-    assert_eq!(range(&wrong).expect_err("wrong").to_string(), "launch 0 refers to kernel 2, of which there are 2");
-    assert_eq!(range(&HostRange { shapes: vec![], ..all }), Err(PlanError::Empty("shape")));
+    let all = range().0;
+    let files = files(&all, &["table.json"]).expect("a right range");
+    let value: serde_json::Value = serde_json::from_str(&files.json).expect("JSON");
+    assert_eq!((&value["version"], &value["build_options"], &value["open"][0]), (&1.into(), &"-cl-std=CL1.2".into(), &"n".into()));
+    assert_eq!(value["files"], serde_json::json!(["rows.h", "rows_host.c", "symbolic_shift.cl", "table.json"]));
+    assert_eq!((&value["shapes"][1]["sizes"][0], &value["shapes"][1]["launches"][0]["args"][2]["int"]), (&5.into(), &5.into()));
+    assert_eq!((&value["shapes"][1]["memory"][1]["bytes"], &value["shapes"][0]["outputs"][0]), (&740.into(), &1.into()));
+    for row in ["{ { 2 }, 0, 2, 0, 1, { 0 }, { 1 } },", "{ { 5 }, 2, 2, 1, 1, { 0 }, { 1 } },"] {
+        assert!(files.header.1.contains(row), "{}", files.header.1);
+    }
+}
+
+#[test]
+fn wrong_shapes_of_a_range_are_named() {
+    let text = |change: fn(&mut HostPlan)| {
+        let mut plan = range().0;
+        change(&mut plan);
+        files(&plan, &[]).unwrap_err().to_string()
+    };
+    assert_eq!(text(|p| p.shapes[1].launches[0].kernel = 2), "shape 5: launch 0 refers to kernel 2, of which there are 1");
+    assert_eq!(text(|p| p.shapes[1].sizes.push(7)), "shape 5x7: 2 sizes instead of 1");
+    assert_eq!(text(|p| p.shapes[1].inputs.clear()), "shape 5: 0 inputs instead of 1");
+    assert_eq!(text(|p| p.shapes[1].memory.clear()), "shape 5: the plan has no memory");
+    assert_eq!(text(|p| p.shapes.clear()), "the plan has no shape");
+}
+
+#[test]
+fn the_example_of_a_range_takes_its_sizes() {
+    let (plan, sources) = range();
+    let (files, folder) = (files(&plan, &[]).unwrap(), Folder::new("range"));
+    folder.write(&files.header.0, &files.header.1);
+    folder.write(&files.example.0, &files.example.1);
+    folder.write(&sources[1].0, &sources[1].1.text);
+    let Some(linked) = cc(&folder.0, &[&files.example.0, "-o", "rows", "-lOpenCL"]) else { return };
+    if common::pocl::Pocl::find().is_none() || !linked.status.success() {
+        return eprintln!("skipped: the example cannot be linked or run here: {}", String::from_utf8_lossy(&linked.stderr));
+    }
+    let run = |args: &[&str]| Command::new(folder.0.join("rows")).args(args).current_dir(&folder.0).output().expect("a run");
+    for rows in [2, 5] {
+        let table: Vec<f32> = (0..rows * 37).map(|i| i as f32).collect();
+        folder.write("in", f32_bytes(&table));
+        let done = run(&[&rows.to_string(), "in", "out"]);
+        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+        let shifted: Vec<f32> = (0..rows * 37).map(|i| if i % 37 < 3 { 0.0 } else { 2.0 * table[i - 3] }).collect();
+        assert_eq!(bytes_f32(&std::fs::read(folder.0.join("out")).expect("an output")), shifted);
+    }
+    let said = |args: &[&str]| String::from_utf8_lossy(&run(args).stderr).into_owned();
+    assert!(said(&["3", "in", "out"]).contains("there are no kernels for n=3"));
+    assert!(said(&["in", "out"]).contains("n table shifted"));
 }
 
 /// A folder that is removed at the end.
@@ -194,7 +262,7 @@ fn cc(folder: &Path, args: &[&str]) -> Option<std::process::Output> {
 #[test]
 fn example_builds_and_runs() {
     let (plan, sources) = plan();
-    let files = files(&plan).unwrap();
+    let files = files(&plan, &[]).unwrap();
     let folder = Folder::new("example");
     folder.write(&files.header.0, &files.header.1);
     folder.write(&files.example.0, &files.example.1);

@@ -10,7 +10,7 @@ use crate::verify::{blank, check_limits, check_shape, filler, memory_kind};
 use fastrand::Rng;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use warpsight_generate::expr::{Role, TensorExpr};
+use warpsight_generate::expr::{Role, Tensor, TensorExpr};
 use warpsight_generate::layout::decode;
 use warpsight_generate::{ExprKey, Layout, Passes, Place, ScheduleFamily};
 use warpsight_graph::memory::{self, MemoryPlan, Request, Storage};
@@ -389,7 +389,7 @@ impl<'a> Network<'a> {
     pub fn job(&self, selection: &Selection, inputs: &[Vec<f32>]) -> Sequence {
         let mut job = Job::default();
         let mut programs: HashMap<(Key, &[usize]), usize> = HashMap::new();
-        let mut names = vec![];
+        let mut held = vec![];
         let mut memory_of: HashMap<usize, usize> = HashMap::new();
         let Memory { tensors, over, .. } = self.memory(selection);
         let slots: HashMap<usize, usize> = tensors.iter().map(|kept| (kept.value, kept.slot)).collect();
@@ -408,10 +408,9 @@ impl<'a> Network<'a> {
             let tensors = expr.inputs.iter().chain([&expr.output]).zip(&kernel.layouts);
             let mut args = vec![];
             for (_, ((tensor, layout), &value)) in tensors.zip(&step.args).enumerate().filter(|(position, _)| !gone.contains(position)) {
-                let contents = layout.describe(tensor);
-                let mut push = |job: &mut Job, name: String, kind: MemoryKind, init: Init| {
+                let mut push = |job: &mut Job, name: String, kind: MemoryKind, init: Init, alone: bool| {
                     job.memory.push(MemorySpec { kind, init, canaries: false });
-                    names.push((name, contents.clone()));
+                    held.push(Held { name, tensor: alone.then(|| (tensor.clone(), layout.clone())) });
                     job.memory.len() - 1
                 };
                 let kind = memory_kind(tensor, layout);
@@ -419,7 +418,7 @@ impl<'a> Network<'a> {
                     // Constants are packed for their kernel.
                     (Some(data), _) => {
                         let name = format!("{}_{}", step_name(&step.name), tensor.name);
-                        push(&mut job, name, kind, Init::Data(layout.pack(tensor, data, filler(tensor))))
+                        push(&mut job, name, kind, Init::Data(layout.pack(tensor, data, filler(tensor))), true)
                     }
                     (None, Some(&n)) => *memory_of.entry(value).or_insert_with(|| {
                         push(
@@ -427,15 +426,18 @@ impl<'a> Network<'a> {
                             step_name(&self.plan.tensors[value].name),
                             kind,
                             Init::Data(layout.pack(tensor, &inputs[n], filler(tensor))),
+                            true,
                         )
                     }),
                     (None, None) => *memory_of.entry(value).or_insert_with(|| match slots.get(&value) {
                         Some(&slot) => {
-                            let at = *slot_memory.entry(slot).or_insert_with(|| push(&mut job, format!("slot{slot}"), kind, Init::Poison));
+                            let at = *slot_memory
+                                .entry(slot)
+                                .or_insert_with(|| push(&mut job, format!("slot{slot}"), kind, Init::Poison, false));
                             grow(&mut job.memory[at].kind, kind);
                             at
                         }
-                        None => push(&mut job, step_name(&self.plan.tensors[value].name), kind, Init::Poison),
+                        None => push(&mut job, step_name(&self.plan.tensors[value].name), kind, Init::Poison, true),
                     }),
                 };
                 args.push(at);
@@ -444,7 +446,7 @@ impl<'a> Network<'a> {
         }
         job.read = self.plan.outputs.iter().map(|o| memory_of.get(&o.0).copied().unwrap_or_default()).collect();
         let input_memory = self.plan.inputs.iter().filter_map(|id| memory_of.get(&id.0).copied()).collect();
-        Sequence { job, names, inputs: input_memory }
+        Sequence { job, held, inputs: input_memory }
     }
 
     /// Where the tensors between kernels lie and how long each is needed. Inputs, constants and outputs keep memory of their own. What a
@@ -649,10 +651,18 @@ pub struct Kept {
 pub struct Sequence {
     /// The job.
     pub job: Job,
-    /// A name per entry of `job.memory`, and what lies in it in words (of a slot that several tensors share: of the first).
-    pub names: Vec<(String, String)>,
+    /// What lies in each entry of `job.memory`.
+    pub held: Vec<Held>,
     /// Positions in `job.memory` of the network's inputs.
     pub inputs: Vec<usize>,
+}
+
+/// What lies in memory.
+pub struct Held {
+    /// Its name.
+    pub name: String,
+    /// The tensor and its layout; `None` of a slot that several tensors share.
+    pub tensor: Option<(Tensor, Layout)>,
 }
 
 /// A slot holds the largest of what it is used for.

@@ -19,7 +19,7 @@ mod text;
 pub mod unknown;
 mod write;
 
-pub use builtin::builtin_names;
+pub use builtin::{builtin_names, probed_names};
 pub use edit::{EditError, Edited};
 pub use text::{Place, ProfileError, Text, builtin, is_file};
 

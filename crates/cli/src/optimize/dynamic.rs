@@ -1,7 +1,7 @@
 //! `warpsight optimize --op "matmul m=1..512 n=768 k=768"`: an operator of which sizes are open.
 
 use super::{Args, Prune, Search};
-use crate::export::{self, Kernels};
+use crate::export::{self, Export};
 use crate::failure::Failure;
 use crate::progress;
 use crate::record::Record;
@@ -17,7 +17,6 @@ use warpsight_engine::candidates::{self, Offer};
 use warpsight_engine::dynamic::{self, Kept, Shape, Table, Tried};
 use warpsight_engine::tune::Attempt;
 use warpsight_engine::verify::{blank, check_operator};
-use warpsight_files::Folder;
 use warpsight_generate::operators::{Shapes, parse_shapes};
 use warpsight_generate::{Candidate, Operator, ScheduleFamily, TensorExpr};
 use warpsight_ir::Family;
@@ -104,7 +103,7 @@ fn in_words<'a>(shapes: impl Iterator<Item = &'a [i64]>) -> Vec<String> {
     }
     let text = |(first, last): (&[i64], i64)| match first {
         [size] if *size < last => format!("{size}..{last}"),
-        sizes => sizes.iter().map(i64::to_string).collect::<Vec<_>>().join("x"),
+        sizes => words_of(sizes),
     };
     runs.into_iter().map(text).collect()
 }
@@ -167,6 +166,7 @@ fn report(text: &str, (open, sequence): (&[String], &str), table: &Table, target
         "op": text,
         "device": info.id,
         "driver": info.driver,
+        "profile": target.profile.name,
         "open": open,
         "sequence": sequence,
         "loss_percent": loss(table),
@@ -202,7 +202,7 @@ fn print(open: &[String], table: &Table) -> Result<(), Failure> {
     for (at, shape) in table.shapes.iter().enumerate() {
         let time = table.kept[table.kernel[at]].able.get(&at);
         rows.add_row([
-            shape.sizes.iter().map(i64::to_string).collect::<Vec<_>>().join("x"),
+            words_of(&shape.sizes),
             table.kernel[at].to_string(),
             time.map_or("-".into(), |&time| micros(time)),
             micros(shape.best()),
@@ -239,31 +239,31 @@ fn print(open: &[String], table: &Table) -> Result<(), Failure> {
 
 /// The kernels as OpenCL C, what runs for each shape, and the table that says how that was chosen.
 fn write(folder: &Path, text: &str, named: (&[String], &str), table: &Table, target: &Target) -> Result<(), Failure> {
-    let mut folder = Folder::create(folder)?;
+    let name = table.shapes.first().map_or(text, |shape| shape.family.name());
+    let mut export = Export::create(folder, name, &target.device.info().id, named.0)?;
     let mut value = report(text, named, table, target);
-    let mut kernels = Kernels::default();
     let mut shapes = vec![];
     for (number, kept) in table.kept.iter().enumerate() {
         let mut files = vec![];
         let generic = match &kept.generic {
             Some(own) => {
                 files.push(format!("{number}_{}.cl", own.program.name));
-                Some((kernels.add(&mut folder, files[0].clone(), &own.program)?, &own.program))
+                Some((export.kernel(files[0].clone(), &own.program)?, &own.program))
             }
             None => None,
         };
         for &at in &kept.serves {
             let shape = &table.shapes[at];
-            let Some(config) = kept.meant.at(shape, &table.shapes) else { continue };
+            let config = kept.meant.at(shape, &table.shapes);
+            let config = config.ok_or_else(|| Failure::input(format!("kernel {number} cannot be made for {}", words_of(&shape.sizes))))?;
             let family = &shape.family;
             let own;
             let (kernel, program, sizes) = match generic {
                 Some((kernel, program)) => (kernel, program, shape.sizes.clone()),
                 None => {
-                    let sizes: Vec<String> = shape.sizes.iter().map(i64::to_string).collect();
-                    files.push(format!("{number}_{}_{}.cl", family.name(), sizes.join("x")));
+                    files.push(format!("{number}_{}_{}.cl", family.name(), words_of(&shape.sizes)));
                     own = family.finish(&config).map_err(EngineError::from)?;
-                    (kernels.add(&mut folder, files[files.len() - 1].clone(), &own)?, &own, vec![])
+                    (export.kernel(files[files.len() - 1].clone(), &own)?, &own, vec![])
                 }
             };
             let layouts = family.layouts(&config).map_err(EngineError::from)?;
@@ -275,11 +275,17 @@ fn write(folder: &Path, text: &str, named: (&[String], &str), table: &Table, tar
         value["kernels"][number]["files"] = json!(files);
     }
     shapes.sort_by_key(|own| own.0);
-    let shapes = shapes.into_iter().map(|(at, kernel, own)| (table.shapes[at].sizes.clone(), kernel, own)).collect();
-    folder.write("dispatch.json", format!("{value:#}\n").as_bytes())?;
-    folder.write("launch.json", export::range(text, named.0, kernels, shapes)?.as_bytes())?;
-    note(format_args!("{} kernels, launch.json and dispatch.json", table.kept.len()));
-    Ok(folder.finish()?)
+    for (at, kernel, sequence) in &shapes {
+        export.shape(table.shapes[*at].sizes.clone(), *kernel, sequence)?;
+    }
+    export.write("dispatch.json", format!("{value:#}\n").as_bytes())?;
+    export.finish()?;
+    note(format_args!("{} kernels for {} shapes, launch.json and dispatch.json", table.kept.len(), shapes.len()));
+    Ok(())
+}
+
+fn words_of(sizes: &[i64]) -> String {
+    sizes.iter().map(i64::to_string).collect::<Vec<_>>().join("x")
 }
 
 #[cfg(test)]

@@ -148,7 +148,7 @@ pub fn optimize(
     bar.finish_and_clear();
     remember(settled, &choice.selection, &run, record)?;
     if let Some(folder) = &args.out {
-        export::sequence(folder, name, &network.job(&choice.selection, &inputs))?;
+        export::sequence(folder, name, &target.device.info().id, &network.job(&choice.selection, &inputs))?;
     }
     Ok(Done { choice, run, inputs, difference, searched })
 }

@@ -146,7 +146,7 @@ fn kernels(
     if let Some(out) = &args.out {
         for outcome in &outcomes {
             let own = export::operator(outcome.family.expr(), &outcome.chosen.layouts, outcome.job(&mut rng));
-            export::sequence(out, outcome.family.name(), &own)?;
+            export::sequence(out, outcome.family.name(), &target.device.info().id, &own)?;
         }
     }
     if let Some(trace) = trace.take() {
@@ -290,12 +290,14 @@ fn report(text: &str, target: &Target, outcomes: &[Outcome]) -> Value {
             value["op"] = json!(text);
             value["device"] = json!(target.device.info().id);
             value["driver"] = json!(target.device.info().driver);
+            value["profile"] = json!(target.profile.name);
             value["network"] = json!({"max_abs_diff": null});
             value
         }
         several => {
             let info = target.device.info();
-            json!({"op": text, "device": info.id, "driver": info.driver, "steps": several.iter().map(step).collect::<Vec<_>>()})
+            let steps: Vec<Value> = several.iter().map(step).collect();
+            json!({"op": text, "device": info.id, "driver": info.driver, "profile": target.profile.name, "steps": steps})
         }
     }
 }

@@ -8,7 +8,7 @@ use warpsight_ir::{Profile, profile::is_file};
 
 /// The names of all profiles.
 pub fn profiles() -> Vec<&'static str> {
-    [vec!["host"], profile::builtin_names()].concat()
+    [vec!["host"], profile::builtin_names(), profile::probed_names()].concat()
 }
 
 /// The built-in profile of that name, if there is one.

@@ -1,9 +1,9 @@
 /* Runs @name@ on an OpenCL device.
  *
  * Build:  cc @name@_host.c -o @name@_host -lOpenCL
- * Use:    ./@name@_host INPUT... OUTPUT...
+ * Use:    ./@name@_host SIZE... INPUT... OUTPUT...
  *
- * Each input file holds the raw elements of one input, and each output file receives those of one output, in the order in which
+ * Sizes are those that differ from shape to shape; there may be none. Each input file holds the raw elements of one input, and each output file receives those of one output, in the order in which
  * @name@.h lists them: little-endian, floats where the tensor holds floats. The .cl and .bin files are looked for
  * beside the executable. OPENCL_DEVICE=N chooses the N-th device of all platforms, the first is 0.
  * Written by warpsight; change it as you like. */
@@ -105,7 +105,7 @@ static cl_kernel build(cl_context context, cl_device_id device, const @name@_ker
     const char* source = read_beside(kernel->file, &size);
     cl_program program = clCreateProgramWithSource(context, 1, &source, &size, &code);
     check(code, "cannot take the source", kernel->file);
-    code = clBuildProgram(program, 1, &device, "-cl-std=CL1.2", NULL, NULL);
+    code = clBuildProgram(program, 1, &device, "@options@", NULL, NULL);
     if (code != CL_SUCCESS) {
         size_t length = 0;
         clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, 0, NULL, &length);
@@ -214,17 +214,44 @@ static void write_output(cl_command_queue queue, const @name@_memory* memory, cl
     free(data);
 }
 
+/* The shape of these sizes. */
+static const @name@_shape* find_shape(char** sizes)
+{
+    for (int s = 0; s < @NAME@_SHAPES; ++s) {
+        int same = 1;
+        for (int i = 0; i < @NAME@_OPEN; ++i) {
+            char* end;
+            long size = strtol(sizes[i], &end, 10);
+            same = same && *end == 0 && size == @name@_shapes[s].sizes[i];
+        }
+        if (same)
+            return &@name@_shapes[s];
+    }
+    fprintf(stderr, "there are no kernels for");
+    for (int i = 0; i < @NAME@_OPEN; ++i)
+        fprintf(stderr, " %s=%s", @name@_open[i], sizes[i]);
+    fprintf(stderr, "\n");
+    exit(1);
+}
+
 int main(int argc, char** argv)
 {
-    if (argc != 1 + @NAME@_INPUTS + @NAME@_OUTPUTS) {
+    if (argc != 1 + @NAME@_OPEN + @NAME@_INPUTS + @NAME@_OUTPUTS) {
         fprintf(stderr, "usage: %s", argv[0]);
+        for (int i = 0; i < @NAME@_OPEN; ++i)
+            fprintf(stderr, " %s", @name@_open[i]);
         for (int i = 0; i < @NAME@_INPUTS; ++i)
-            fprintf(stderr, " %s", @name@_memories[@name@_inputs[i]].name);
+            fprintf(stderr, " %s", @name@_memories[@name@_shapes[0].inputs[i]].name);
         for (int i = 0; i < @NAME@_OUTPUTS; ++i)
-            fprintf(stderr, " %s", @name@_memories[@name@_outputs[i]].name);
-        fprintf(stderr, "\nEach argument is a file: inputs are read, outputs are written.\n");
+            fprintf(stderr, " %s", @name@_memories[@name@_shapes[0].outputs[i]].name);
+        fprintf(stderr, "\nInputs are files that are read, outputs files that are written.\n");
         return 2;
     }
+    const @name@_shape* shape = find_shape(argv + 1);
+    char** inputs = argv + 1 + @NAME@_OPEN;
+    char** outputs = inputs + @NAME@_INPUTS;
+    const @name@_memory* memories = &@name@_memories[shape->memory];
+    const @name@_launch* launches = &@name@_launches[shape->launch];
     char* own = allocate(strlen(argv[0]));
     strcpy(own, argv[0]);
     char* slash = strrchr(own, '/');
@@ -241,28 +268,31 @@ int main(int argc, char** argv)
     cl_command_queue queue = clCreateCommandQueue(context, device, 0, &code);
     check(code, "cannot create", "a queue");
 
-    cl_kernel kernels[@NAME@_KERNELS];
-    for (int k = 0; k < @NAME@_KERNELS; ++k)
-        kernels[k] = build(context, device, &@name@_kernels[k]);
-    cl_mem memory[@NAME@_MEMORIES];
-    for (int m = 0; m < @NAME@_MEMORIES; ++m) {
+    /* Built are those that the shape needs. */
+    cl_kernel kernels[@NAME@_KERNELS] = { NULL };
+    for (int l = 0; l < shape->launch_count; ++l)
+        if (!kernels[launches[l].kernel])
+            kernels[launches[l].kernel] = build(context, device, &@name@_kernels[launches[l].kernel]);
+    cl_mem memory[@NAME@_MOST_MEMORIES];
+    for (int m = 0; m < shape->memory_count; ++m) {
         const char* input = NULL;
         for (int i = 0; i < @NAME@_INPUTS; ++i)
-            if (@name@_inputs[i] == m)
-                input = argv[1 + i];
-        memory[m] = create(context, device, queue, &@name@_memories[m], input);
+            if (shape->inputs[i] == m)
+                input = inputs[i];
+        memory[m] = create(context, device, queue, &memories[m], input);
     }
 
-    for (int l = 0; l < @NAME@_LAUNCHES; ++l)
-        launch(queue, kernels[@name@_launches[l].kernel], &@name@_launches[l], memory);
+    for (int l = 0; l < shape->launch_count; ++l)
+        launch(queue, kernels[launches[l].kernel], &launches[l], memory);
     check(clFinish(queue), "the device did not finish", "@name@");
 
     for (int o = 0; o < @NAME@_OUTPUTS; ++o)
-        write_output(queue, &@name@_memories[@name@_outputs[o]], memory[@name@_outputs[o]], argv[1 + @NAME@_INPUTS + o]);
+        write_output(queue, &memories[shape->outputs[o]], memory[shape->outputs[o]], outputs[o]);
 
     for (int k = 0; k < @NAME@_KERNELS; ++k)
-        clReleaseKernel(kernels[k]);
-    for (int m = 0; m < @NAME@_MEMORIES; ++m)
+        if (kernels[k])
+            clReleaseKernel(kernels[k]);
+    for (int m = 0; m < shape->memory_count; ++m)
         clReleaseMemObject(memory[m]);
     clReleaseCommandQueue(queue);
     clReleaseContext(context);

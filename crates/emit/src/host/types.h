@@ -1,4 +1,4 @@
-/* The kernels of @name@, the memory they share, and their launches in order.
+/* The kernels of @name@, and for each shape the memory they share and their launches in order.
  * Written by warpsight; @name@_host.c shows how to use it. */
 #ifndef @NAME@_H
 #define @NAME@_H
@@ -32,7 +32,7 @@ typedef struct {
     const char* file;
 } @name@_memory;
 
-/* An argument: a position in @name@_memories, or the value of an int where that is -1. */
+/* An argument: a position in the memory of the shape, or the value of an int where that is -1. */
 typedef struct {
     int memory;
     cl_int value;
@@ -46,4 +46,17 @@ typedef struct {
     size_t global[3];
     size_t local[3];
 } @name@_launch;
+
+/* What is done for one shape: the values of its open sizes; its memory and launches in the tables of all; and in its own memory the
+ * positions of what is given and of what comes back. */
+typedef struct {
+    long sizes[@sizes@];
+    int memory, memory_count;
+    int launch, launch_count;
+    int inputs[@inputs@];
+    int outputs[@outputs@];
+} @name@_shape;
+
+/* Memory of a shape, at most. */
+enum { @NAME@_MOST_MEMORIES = @memories@ };
 

@@ -44,10 +44,15 @@ const PROBED: [(&str, &str); 7] = [
     ("sim-mali-g77-paper", include_str!("../../profiles/sim-mali-g77-paper.toml")),
 ];
 
-/// The names of devices that [`builtin`](super::builtin) knows, in alphabetical order. It knows profiles of simulated ones besides, by the name
-/// of the device behind `sim-`.
+/// The names of devices that [`builtin`](super::builtin) knows, in alphabetical order. Those of simulated ones are
+/// [`probed_names`].
 pub fn builtin_names() -> Vec<&'static str> {
     PROFILES.iter().map(|p| p.0).collect()
+}
+
+/// The names of profiles of simulated devices, in alphabetical order: what a probe found of them.
+pub fn probed_names() -> Vec<&'static str> {
+    PROBED.iter().map(|p| p.0).collect()
 }
 
 /// Name and text of the built-in profile of that name, in whatever case.

@@ -27,11 +27,9 @@ use memory::Memory;
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::rc::Rc;
+use warpsight_emit::host::BUILD_OPTIONS;
 use warpsight_emit::{Grid, Source};
 use warpsight_ir::{Checked, Feedback, Seconds, Times};
-
-/// Passed to every build: emitted text is OpenCL C 1.2.
-const BUILD_OPTIONS: &str = "-cl-std=CL1.2";
 
 /// Programs held in memory at most; then all are let go.
 const HELD: usize = 1024;

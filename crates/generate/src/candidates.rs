@@ -3,7 +3,7 @@
 mod rows;
 mod winograd;
 
-use crate::candidates::rows::one_walk;
+use crate::candidates::rows::{keeping, one_walk};
 use crate::candidates::winograd::{F2, F4, Transforms, step_error};
 use crate::expr::{Axis, AxisId, Combine, Index, Operator, Role, ScalarExpr, Tensor, TensorExpr};
 use crate::operators::split::in_parts;
@@ -28,7 +28,8 @@ pub struct Candidate {
 /// asks for no bounds. `packed`: an operand of a product that many results share is first copied so that what is read for neighbouring
 /// results may lie together, in blocks of them ([`crate::Place::Blocks`]). `split16`, `split256`: partial results of about so many parts of a
 /// reduction that has few results, then their combination, so that groups share it. `rows`: reductions of a row and what is made of its elements
-/// with them, as in softmax and normalisation, in one kernel ([`TensorExpr::before`]). `winograd2`, `winograd4`: a convolution of windows of 3 × 3 by
+/// with them, as in softmax and normalisation, in one kernel ([`TensorExpr::before`]); `rows_kept`: the same, with what
+/// is made twice of each element, such as an exponential, put where its result will be ([`crate::expr::Reduction::kept`]). `winograd2`, `winograd4`: a convolution of windows of 3 × 3 by
 /// Winograd's F(2,3) and F(4,3): taps and tiles of the input are transformed, multiplied matrix by matrix, and what comes of that is
 /// transformed into results, with the operator's epilogue. What reads constants alone is made with the plan and is no kernel. Copies are expressions like any other: each is a kernel, and its
 /// time counts.
@@ -45,10 +46,10 @@ pub struct Candidate {
 pub fn candidates(operator: &Operator) -> Vec<Candidate> {
     let direct = Candidate { name: "direct", operator: operator.clone(), error: 0.0 };
     let others = [("padded", padded as Rewrite), ("packed", packed), ("split16", split::<16>), ("split256", split::<256>)];
-    let one = one_walk(&operator.steps).map(|step| Candidate {
-        name: "rows",
-        operator: Operator { kind: operator.kind.clone(), steps: vec![step] },
-        error: 0.0,
+    let one = one_walk(&operator.steps);
+    let kept = one.as_ref().and_then(keeping);
+    let one = [("rows", one), ("rows_kept", kept)].into_iter().filter_map(|(name, step)| {
+        Some(Candidate { name, operator: Operator { kind: operator.kind.clone(), steps: vec![step?] }, error: 0.0 })
     });
     let others = others.into_iter().filter_map(|(name, rewrite)| rewritten(operator, name, rewrite));
     let tiled = [("winograd2", &F2), ("winograd4", &F4)].into_iter().filter_map(|(name, transforms)| by_tiles(operator, name, transforms));

@@ -107,6 +107,9 @@ pub struct Reduction {
     pub body: ScalarExpr,
     /// What it comes to; refers to the parallel axes and [`ScalarExpr::Acc`].
     pub epilogue: ScalarExpr,
+    /// Whether the values combined are put where results will be, for the walk that stores these to load: what costs much is made once.
+    /// One reduction of an expression that stores each point, at most, whose numbers are elements of the output as they are.
+    pub kept: bool,
 }
 
 /// A reduction of an expression, or the values it stores: one walk over the reduction axes.
@@ -120,6 +123,8 @@ pub struct Pass<'a> {
     pub body: &'a ScalarExpr,
     /// What it comes to.
     pub epilogue: &'a ScalarExpr,
+    /// Whether the values combined are stored, too ([`Reduction::kept`]).
+    pub kept: bool,
 }
 
 /// A tensor of an expression, logical shape, row-major.
@@ -198,7 +203,7 @@ pub enum ScalarExpr {
     Before(usize),
     /// An element of `inputs[tensor]`.
     Load {
-        /// Position in [`TensorExpr::inputs`].
+        /// Position in [`TensorExpr::inputs`]; behind them, of what a reduction [kept](Reduction::kept) in the output.
         tensor: usize,
         /// One form per dimension.
         index: Vec<Index>,
@@ -274,6 +279,23 @@ impl ScalarExpr {
             Self::Round(to, a) => Self::round(*to, a.with_leaves(f)),
         }
     }
+    /// With another scalar wherever it holds one; `None` where it does not.
+    pub fn replaced(&self, what: &Self, by: &Self) -> Option<Self> {
+        if self == what {
+            return Some(by.clone());
+        }
+        let either = |a: &Self, b: &Self| {
+            let own = (a.replaced(what, by), b.replaced(what, by));
+            (own.0.is_some() || own.1.is_some()).then(|| (own.0.unwrap_or_else(|| a.clone()), own.1.unwrap_or_else(|| b.clone())))
+        };
+        Some(match self {
+            Self::Unary(op, a) => Self::unary(*op, a.replaced(what, by)?),
+            Self::Round(to, a) => Self::round(*to, a.replaced(what, by)?),
+            Self::Binary(op, a, b) => either(a, b).map(|(a, b)| Self::binary(*op, a, b))?,
+            Self::Select(condition, a, b) => either(a, b).map(|(a, b)| Self::select((**condition).clone(), a, b))?,
+            _ => return None,
+        })
+    }
     /// With a form in place of each axis; `None` where one exceeds its numbers.
     pub fn substitute(&self, forms: &[Index]) -> Option<Self> {
         let mut near = true;
@@ -323,11 +345,8 @@ impl ScalarExpr {
             Self::Const(_) | Self::Acc | Self::Before(_) => Scalar::F32,
             Self::Position(_) => Scalar::I32,
             Self::Load { tensor, .. } | Self::Gather { tensor, .. } => {
-                if inputs[*tensor].element == Scalar::I32 {
-                    Scalar::I32
-                } else {
-                    Scalar::F32
-                }
+                // What is kept is a number.
+                if inputs.get(*tensor).is_some_and(|own| own.element == Scalar::I32) { Scalar::I32 } else { Scalar::F32 }
             }
             Self::Unary(UnaryOp::Not, _) => Scalar::Bool,
             Self::Unary(UnaryOp::Neg | UnaryOp::Abs, a) if a.kind(inputs) == Scalar::I32 => Scalar::I32,
@@ -362,7 +381,7 @@ impl ScalarExpr {
         self.each(&mut |own| {
             plain &= match own {
                 Self::Position(_) | Self::Gather { .. } | Self::Round(Scalar::I32, _) => false,
-                Self::Load { tensor, .. } => inputs[*tensor].element != Scalar::I32,
+                Self::Load { tensor, .. } => inputs.get(*tensor).is_none_or(|own| own.element != Scalar::I32),
                 _ => true,
             };
         });
@@ -398,17 +417,27 @@ impl Combine {
 impl TensorExpr {
     /// The walks over the reduction axes: those before, then the expression's own, which alone stores.
     pub fn passes(&self) -> impl Iterator<Item = Pass<'_>> {
-        let before =
-            self.before.iter().map(|own| Pass { combine: own.combine, coefficients: None, body: &own.body, epilogue: &own.epilogue });
+        let before = self.before.iter().map(|own| {
+            let Reduction { combine, body, epilogue, kept } = own;
+            Pass { combine: *combine, coefficients: None, body, epilogue, kept: *kept }
+        });
         before.chain([self.own_pass()])
     }
     /// The last one of them.
     pub fn own_pass(&self) -> Pass<'_> {
-        Pass { combine: self.combine, coefficients: self.coefficients.as_ref(), body: &self.body, epilogue: &self.epilogue }
+        Pass { combine: self.combine, coefficients: self.coefficients.as_ref(), body: &self.body, epilogue: &self.epilogue, kept: false }
     }
     /// Whether each point of the reduction axes has a result of its own.
     pub fn stores_each(&self) -> bool {
         self.combine == Combine::Each
+    }
+    /// The tensor of a load, an input or the output.
+    pub fn tensor(&self, position: usize) -> &Tensor {
+        self.inputs.get(position).unwrap_or(&self.output)
+    }
+    /// The reduction whose values are kept.
+    pub fn kept(&self) -> Option<&Reduction> {
+        self.before.iter().find(|own| own.kept)
     }
     /// Whether values are combined in a walk after that of a number.
     pub fn combines_after(&self, number: usize) -> bool {

@@ -105,7 +105,7 @@ impl<'a> Reader<'a> {
                 let last = if own.times > 1 { Some(reader.load(last, &steps.looped, stage)?) } else { None };
                 both(one, last, own.times, out);
             }
-            let stored = pass.combine == Combine::Each;
+            let stored = pass.combine == Combine::Each || pass.kept;
             words.push(loaded + if stored { nest.stored_words(steps.width) } else { 0 });
             if stored { reader.store_each(steps, out) } else { Some(()) }
         };
@@ -461,7 +461,7 @@ impl Counter<'_> {
         let width = step.width;
         let times = times * step.count();
         match (self.pass.combine, self.pass.body) {
-            (Combine::Sum, ScalarExpr::Binary(BinaryOp::Mul, a, b)) => {
+            (Combine::Sum, ScalarExpr::Binary(BinaryOp::Mul, a, b)) if !self.pass.kept => {
                 self.count(a, (1, width), times, ops);
                 self.count(b, (1, width), times, ops);
                 ops.add(OpClass::Fma, self.nest.number, width, times);

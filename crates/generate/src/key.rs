@@ -123,7 +123,10 @@ impl<'a> Encoder<'a> {
         // A tag of its own, so that what has none before is encoded as ever.
         if !before.is_empty() {
             self.tag(3);
-            self.list(before, |e, Reduction { combine, body, epilogue }| {
+            self.list(before, |e, Reduction { combine, body, epilogue, kept }| {
+                if *kept {
+                    e.tag(6);
+                }
                 e.combine(*combine);
                 e.scalar(body);
                 e.scalar(epilogue);

@@ -74,7 +74,7 @@ impl<'a> Names<'a> {
     }
     /// The n-th value loaded in a block, from this input.
     pub fn loaded(&self, tensor: usize, n: usize) -> Name {
-        self.free(format!("{}_{n}", self.expr.inputs[tensor].name))
+        self.free(format!("{}_{n}", self.expr.tensor(tensor).name))
     }
     /// The value a block stores.
     pub fn value(&self) -> Name {

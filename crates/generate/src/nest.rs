@@ -83,7 +83,7 @@ impl Split {
 /// What all instances of one load share.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Template<'a> {
-    /// Position in the expression's inputs.
+    /// Position in the expression's inputs, or behind them of the output ([`TensorExpr::tensor`]).
     pub tensor: usize,
     /// The load's index, one form per dimension.
     pub index: &'a [Index],
@@ -189,7 +189,7 @@ impl<'a> Nest<'a> {
 
     /// Registers of so many elements of an input side by side.
     pub fn loaded_words(&self, tensor: usize, width: u8) -> u32 {
-        Type::vector(self.expr.inputs[tensor].element.widened(), width).words()
+        Type::vector(self.expr.tensor(tensor).element.widened(), width).words()
     }
 
     /// Registers of what is loaded at once.
@@ -308,7 +308,7 @@ impl<'a> Nest<'a> {
     /// Whether points of the expression read behind the end of a packed dimension and within its last block, where a bound on whole
     /// blocks does not give zero: what lies there is anything, except in constants, which are padded with zeros.
     fn meets_tail(&self, tensor: usize, (pack, block): (usize, i64), form: &Index) -> bool {
-        let tensor = &self.expr.inputs[tensor];
+        let tensor = self.expr.tensor(tensor);
         let last = form.range(|a| Interval::below(axis(self.expr, a).extent)).hi;
         !is_free(tensor) && tensor.shape[pack] % block != 0 && last >= tensor.shape[pack].into()
     }

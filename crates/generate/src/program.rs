@@ -58,7 +58,8 @@ struct Writer<'a> {
 
 impl Writer<'_> {
     fn params(&self) -> Vec<Param> {
-        let tensors = self.expr.inputs.iter().map(|t| (t, Access::Read)).chain([(&self.expr.output, Access::Write)]);
+        let written = if self.expr.kept().is_some() { Access::ReadWrite } else { Access::Write };
+        let tensors = self.expr.inputs.iter().map(|t| (t, Access::Read)).chain([(&self.expr.output, written)]);
         tensors
             .zip(&self.nest.layouts)
             .map(|((tensor, access), layout)| {
@@ -350,6 +351,15 @@ impl Writer<'_> {
                         let (factor, value) = (literal(self.nest.number, factor.unwrap_or(1.0)), self.lanes_of(value(body), width));
                         Expr::Fma(Box::new(splat(factor, width)), Box::new(value), Box::new(acc()))
                     }
+                    (combine, body) if pass.kept => {
+                        let kept = self.number(self.lanes_of(value(body), width), width);
+                        let mut own = vec![Stmt::Let { name: self.names.value(), value: self.stored_value(kept, width) }];
+                        self.store(at, &mut own);
+                        let value = Expr::binary(combine.operation(), acc(), Expr::Var(self.names.value()));
+                        own.push(Stmt::Assign { name, value });
+                        stmts.push(Stmt::Scope(own));
+                        continue;
+                    }
                     (Combine::Sum, ScalarExpr::Binary(BinaryOp::Mul, a, b)) => {
                         let [a, b] = [a, b].map(|own| self.lanes_of(value(own), width));
                         Expr::Fma(Box::new(a), Box::new(b), Box::new(acc()))
@@ -476,7 +486,7 @@ impl Writer<'_> {
         }
         let looped = here.looped;
         let layout = &self.nest.layouts[template.tensor];
-        let source = self.expr.inputs[template.tensor].name.clone();
+        let source = self.expr.tensor(template.tensor).name.clone();
         let guard = self.nest.bounds(item, looped).into_iter().map(|(d, per_lane)| Bound {
             value: self.coord(&self.places[item.template].dims[d], item.offsets[d], looped),
             extent: Expr::int(layout.extents()[d]),
@@ -523,7 +533,7 @@ impl Writer<'_> {
                         Expr::Slice { vector: Box::new(whole), start: p.start, width: p.width }
                     }
                 };
-                let kind = self.expr.inputs[*tensor].element.widened();
+                let kind = self.expr.tensor(*tensor).element.widened();
                 match self.nest.operand(template, at.tile, at.point, at.width, items) {
                     Operand::Scalar(p) => Value { expr: part(&p, &items.list), width: 1, kind },
                     Operand::Lanes(parts) => Value::joined(parts.iter().map(|p| part(p, &items.list)).collect(), at.width, kind),

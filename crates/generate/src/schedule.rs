@@ -185,7 +185,8 @@ impl Knobs {
         let tensors = expr.inputs.iter().chain([&expr.output]).enumerate();
         // What is found through numbers lies row by row, as integers do.
         let gathered = expr.gathered();
-        let shared = Part::proper(expr).map(|_| expr.inputs.len());
+        // Buffers alone are read and written in one kernel.
+        let shared = (Part::proper(expr).is_some() || expr.kept().is_some()).then_some(expr.inputs.len());
         let movable = |(t, tensor): &(usize, &Tensor)| !gathered.contains(t) && shared != Some(*t) && tensor.element != Scalar::I32;
         let mut placeable: Vec<(usize, Vec<Place>)> =
             tensors.filter(movable).map(|(t, tensor)| (t, places(tensor, passes))).filter(|own| own.1.len() > 1).collect();
@@ -617,7 +618,7 @@ pub fn runs_along(expr: &TensorExpr, a: AxisId) -> bool {
     };
     for pass in expr.passes() {
         let mut see = |tensor: usize, index: &[Index], _| {
-            let own = along(index, is_free(&expr.inputs[tensor]));
+            let own = along(index, is_free(expr.tensor(tensor)));
             any |= own.is_some();
             all &= own.unwrap_or(true);
         };

@@ -12,19 +12,22 @@ pub fn expression(expr: &TensorExpr) -> String {
     for a in &expr.axes {
         let _ = writeln!(text, "for {} in 0..{}", a.name, a.extent);
     }
+    let forms: Vec<String> = expr.store.iter().map(|f| index(expr, f)).collect();
+    let clipped = if expr.clipped { "~" } else { "" };
+    let result = format!("{}{clipped}[{}]", expr.output.name, forms.join(", "));
     for (n, pass) in expr.passes().enumerate() {
         for a in &expr.reduce {
             let _ = writeln!(text, "  {:?} over {} in 0..{}", pass.combine, a.name, a.extent);
         }
         let factor = pass.coefficients.map_or(String::new(), |own| format!("known[{}] * ", index(expr, &own.at)));
-        let _ = writeln!(text, "  acc = {factor}{}", scalar(expr, pass.body));
+        let body = scalar(expr, pass.body);
+        let kept = if pass.kept { format!("{result} = ") } else { String::new() };
+        let _ = writeln!(text, "  acc = {kept}{factor}{body}");
         if n < expr.before.len() {
             let _ = writeln!(text, "  before{n} = {}", scalar(expr, pass.epilogue));
         }
     }
-    let forms: Vec<String> = expr.store.iter().map(|f| index(expr, f)).collect();
-    let clipped = if expr.clipped { "~" } else { "" };
-    let _ = writeln!(text, "  {}{clipped}[{}] = {}", expr.output.name, forms.join(", "), scalar(expr, &expr.epilogue));
+    let _ = writeln!(text, "  {result} = {}", scalar(expr, &expr.epilogue));
     text
 }
 
@@ -39,7 +42,7 @@ fn scalar(expr: &TensorExpr, s: &ScalarExpr) -> String {
         ScalarExpr::Before(n) => format!("before{n}"),
         ScalarExpr::Load { tensor, index: forms, padded } => {
             let forms: Vec<String> = forms.iter().map(|f| index(expr, f)).collect();
-            format!("{}{}[{}]", expr.inputs[*tensor].name, if *padded { "~" } else { "" }, forms.join(", "))
+            format!("{}{}[{}]", expr.tensor(*tensor).name, if *padded { "~" } else { "" }, forms.join(", "))
         }
         ScalarExpr::Position(form) => index(expr, form),
         ScalarExpr::Gather { tensor, index: forms, found } => {
@@ -105,13 +108,13 @@ fn show_trees(nest: &Nest, trees: &[Tree<Step>], depth: usize, text: &mut String
                     let copies = nest.copies(own, stage);
                     let number = copies.as_ref().map_or(0, |copies| copies.number());
                     let width = copies.and_then(|copies| copies.at(0)).map_or(0, |first| first.width);
-                    let name = &nest.expr.inputs[tensor].name;
+                    let name = &nest.expr.tensor(tensor).name;
                     let _ = writeln!(text, "{pad}copy {name} to local memory of {extents:?}: {number} loads, {width} wide");
                 }
             }
             Tree::Step(step) => {
                 for item in &step.items.list {
-                    let tensor = &nest.expr.inputs[nest.templates[item.template].tensor].name;
+                    let tensor = &nest.expr.tensor(nest.templates[item.template].tensor).name;
                     let bounds: Vec<String> = nest
                         .bounds(item, &step.looped)
                         .iter()

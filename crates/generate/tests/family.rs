@@ -140,7 +140,12 @@ fn chosen(n: i64, c: i64) -> TensorExpr {
 
 /// A normalisation of rows as one expression: reductions first, then each element.
 fn walked(operator: Operator) -> TensorExpr {
-    let rows = candidates(&operator).into_iter().find(|own| own.name == "rows").expect("rows are alike");
+    walked_as("rows", operator)
+}
+
+/// The same of a name, `rows_kept` being what is made once.
+fn walked_as(name: &str, operator: Operator) -> TensorExpr {
+    let rows = candidates(&operator).into_iter().find(|own| own.name == name).expect("rows are alike");
     rows.operator.steps.into_iter().next().expect("an expression")
 }
 
@@ -154,12 +159,16 @@ fn tiled(name: &str, text: &str) -> Vec<TensorExpr> {
 fn expressions() -> Vec<TensorExpr> {
     let tiles =
         [tiled("winograd2", "conv2d n=1 c=8 h=9 w=13 k=12 r=3 s=3 pad=1"), tiled("winograd4", "conv2d n=2 c=4 h=7 w=9 k=8 r=3 s=3 pad=1")];
-    let softmax = |shape: &[i64], axis| walked(softmax(shape, axis, Scalar::F32).expect("a softmax"));
+    let [made_twice, kept] =
+        ["rows", "rows_kept"].map(|name| move |shape: &[i64], axis| walked_as(name, softmax(shape, axis, Scalar::F32).expect("a softmax")));
     let layernorm = |shape: &[i64], axis| walked(layernorm(shape, axis, 1e-5, true, true, Scalar::F32).expect("a normalisation"));
     vec![
-        softmax(&[6, 45], 1),
-        softmax(&[3, 64], 1),
-        softmax(&[2, 40, 3, 5], 1),
+        made_twice(&[6, 45], 1),
+        made_twice(&[3, 64], 1),
+        made_twice(&[2, 40, 3, 5], 1),
+        kept(&[6, 45], 1),
+        kept(&[3, 64], 1),
+        kept(&[2, 40, 3, 5], 1),
         layernorm(&[5, 72], 1),
         layernorm(&[2, 4, 6, 10], 1),
         rows(9, 37, Combine::Sum),

@@ -33,10 +33,9 @@ fn same(a: &Operator, b: &Operator) -> bool {
                 && (a.combine, &a.store, a.clipped) == (b.combine, &b.store, b.clipped)
                 && same_coefficients(a.coefficients.as_ref(), b.coefficients.as_ref())
                 && a.before.len() == b.before.len()
-                && a.before
-                    .iter()
-                    .zip(&b.before)
-                    .all(|(a, b)| a.combine == b.combine && same_scalar(&a.body, &b.body) && same_scalar(&a.epilogue, &b.epilogue))
+                && a.before.iter().zip(&b.before).all(|(a, b)| {
+                    (a.combine, a.kept) == (b.combine, b.kept) && same_scalar(&a.body, &b.body) && same_scalar(&a.epilogue, &b.epilogue)
+                })
                 && same_scalar(&a.body, &b.body)
                 && same_scalar(&a.epilogue, &b.epilogue)
         })

@@ -2,6 +2,7 @@
 
 use crate::candidates::alone;
 use crate::expr::{AxisId, Combine, Index, Reduction, ScalarExpr, TensorExpr};
+use warpsight_ir::OpClass;
 
 /// A step that has its place in the whole, and its axes as forms of the first one's.
 struct Made<'a> {
@@ -61,7 +62,7 @@ pub fn one_walk(steps: &[TensorExpr]) -> Option<TensorExpr> {
         };
         let (body, epilogue) = (moved(&step.body)?, moved(&step.epilogue)?);
         if !last {
-            whole.before.push(Reduction { combine: step.combine, body, epilogue });
+            whole.before.push(Reduction { combine: step.combine, body, epilogue, kept: false });
             made.push(Made { step, forms });
             continue;
         }
@@ -71,6 +72,27 @@ pub fn one_walk(steps: &[TensorExpr]) -> Option<TensorExpr> {
         (whole.name, whole.output) = (step.name.clone(), step.output.clone());
     }
     Some(whole)
+}
+
+/// The same with the values of a reduction kept where results will be, which are made of them; `None` where nothing is made twice that costs
+/// more than it takes to load it.
+pub fn keeping(whole: &TensorExpr) -> Option<TensorExpr> {
+    if !whole.stores_each() || whole.clipped || whole.output.element != whole.arithmetic() {
+        return None;
+    }
+    let number = whole.before.iter().rposition(|own| is_dear(&own.body) && whole.body.replaced(&own.body, &own.body).is_some())?;
+    let mut kept = whole.clone();
+    let load = ScalarExpr::Load { tensor: whole.inputs.len(), index: whole.store.clone(), padded: false };
+    kept.body = whole.body.replaced(&whole.before[number].body, &load)?;
+    kept.before[number].kept = true;
+    Some(kept)
+}
+
+/// Whether a function of the library is in it.
+fn is_dear(scalar: &ScalarExpr) -> bool {
+    let mut found = false;
+    scalar.each(&mut |own| found |= matches!(own, ScalarExpr::Unary(op, _) if OpClass::of_unary(*op) == OpClass::Special));
+    found
 }
 
 /// The axes of a step in those of the first one, where it walks over the same rows: each of the first one's results is read where one of its

@@ -11,8 +11,10 @@ impl TensorExpr {
         let mut read = vec![0.0_f64; self.inputs.len()];
         for own in self.scalars() {
             own.each(&mut |own| {
-                if let ScalarExpr::Load { tensor, index, .. } | ScalarExpr::Gather { tensor, index, .. } = own {
-                    read[*tensor] = read[*tensor].max(self.touched(&self.inputs[*tensor], index));
+                if let ScalarExpr::Load { tensor, index, .. } | ScalarExpr::Gather { tensor, index, .. } = own
+                    && let Some(read) = read.get_mut(*tensor)
+                {
+                    *read = read.max(self.touched(&self.inputs[*tensor], index));
                 }
             });
         }

@@ -155,6 +155,10 @@ impl<'a, T: Copy + Into<f64>> Node<'a, T> {
             ScalarExpr::Binary(op, a, b) => Self::Binary(*op, node(a), node(b)),
             ScalarExpr::Select(condition, a, b) => Self::Select(node(condition), node(a), node(b)),
             ScalarExpr::Round(to, a) => Self::Round(*to, node(a)),
+            ScalarExpr::Load { tensor, .. } if *tensor == inputs.len() => {
+                // What was kept is as it was when it was made.
+                expr.kept().map_or(Self::Const(f64::NAN), |own| Self::of(&own.body, expr, inputs))
+            }
             ScalarExpr::Load { tensor, index, padded } => {
                 let shape = &expr.inputs[*tensor].shape;
                 let mut at = Position { terms: SmallVec::new(), constant: 0 };

@@ -12,7 +12,7 @@ const AXES: [usize; 5] = [0, 1, 2, 3, usize::MAX];
 const CONSTANTS: [f64; 8] = [0.0, -0.0, 1.0, 0.5, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, f64::MIN_POSITIVE];
 
 /// What [`mutate`] changes, in alphabetical order.
-pub const FIELDS: [&str; 40] = [
+pub const FIELDS: [&str; 41] = [
     "axes",
     "axes to reduce",
     "axis of a term",
@@ -35,6 +35,7 @@ pub const FIELDS: [&str; 40] = [
     "forms of a load",
     "forms of what is found",
     "inputs",
+    "kept",
     "number before",
     "operands",
     "padded",
@@ -94,7 +95,7 @@ fn expression(rng: &mut Rng, most: usize) -> TensorExpr {
 const COMBINED: [Combine; 3] = [Combine::Sum, Combine::Max, Combine::Each];
 
 fn reduction(rng: &mut Rng) -> Reduction {
-    Reduction { combine: pick(rng, &COMBINED), body: scalar(rng, 1), epilogue: scalar(rng, 1) }
+    Reduction { combine: pick(rng, &COMBINED), body: scalar(rng, 1), epilogue: scalar(rng, 1), kept: rng.bool() }
 }
 
 fn coefficients(rng: &mut Rng) -> Coefficients {
@@ -233,6 +234,7 @@ impl Walk {
                 self.value("combine", &mut own.combine, &COMBINED);
                 self.scalar(&mut own.body);
                 self.scalar(&mut own.epilogue);
+                self.value("kept", &mut own.kept, &[false, true]);
             }
             self.value("combine", &mut step.combine, &COMBINED);
             self.value("clipped", &mut step.clipped, &[false, true]);

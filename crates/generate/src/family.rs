@@ -2,11 +2,12 @@
 
 use crate::expr::{Index, TensorExpr};
 use crate::kernel::outline;
+use crate::knobs::{GROUP, Knobs, Meeting};
 use crate::layout::{Layout, Place};
 use crate::nest::Nest;
 use crate::passes::Passes;
 use crate::program::program;
-use crate::schedule::{Choice, GROUP, Knobs, Meeting, axis, show_choice};
+use crate::schedule::{Schedule, axis};
 use warpsight_ir::{Checked, Config, ConfigSpace, Family, Kernel, Knob, KnobValue, LowerError, Name};
 
 /// Changes whenever a configuration lowers to another Program than before: stored times of older Programs are then not taken for today's.
@@ -111,7 +112,7 @@ impl ScheduleFamily {
 
     /// What the layout of each input, then of the output, is under a configuration.
     pub fn places(&self, config: &Config) -> Option<Vec<Place>> {
-        self.knobs.choice(&self.expr, config).map(|c| c.place.to_vec())
+        self.knobs.schedule(&self.expr, config).map(|own| own.places.to_vec())
     }
 
     /// Configurations of so many schedules, drawn, each in all places that are legal then: the same of equal spaces for one seed. Fewer where
@@ -123,11 +124,11 @@ impl ScheduleFamily {
         let mut left = schedules;
         for _ in 0..schedules * DRAWS {
             let values: Vec<i32> = knobs.iter().map(|knob| knob.values[rng.usize(..knob.values.len())]).collect();
-            let Some(choice) = self.knobs.schedule(&self.expr, &values) else { continue };
-            if choice.meets() && !(meeting.allows(self.knobs.meets(&values)) && Nest::can_meet(&self.expr, &choice)) {
+            let Some(schedule) = self.knobs.loops(&self.expr, &values) else { continue };
+            if schedule.meets() && !(meeting.allows(self.knobs.meets(&values)) && Nest::can_meet(&self.expr, &schedule)) {
                 continue;
             }
-            let legal = self.legal_places(choice);
+            let legal = self.legal_places(schedule, &values);
             let legal = ConfigSpace::combine(places).filter(|places| legal(places));
             drawn.extend(legal.map(|places| Config([&values[..], &places].concat())));
             left -= 1;
@@ -211,15 +212,15 @@ impl ScheduleFamily {
     pub fn works(&self, meeting: Meeting) -> impl Iterator<Item = Work> + '_ {
         self.knobs.works(&self.expr, meeting).flat_map(|(values, arrangements)| {
             let mut works: Vec<Work> = vec![];
-            for (arrangement, choice) in arrangements {
-                if choice.meets() && !Nest::can_meet(&self.expr, &choice) {
+            for (arrangement, schedule) in arrangements {
+                if schedule.meets() && !Nest::can_meet(&self.expr, &schedule) {
                     continue;
                 }
                 // Arrangements decide on places only where coordinates come near the end of 32 bits.
                 let places = match works.first() {
                     Some(first) if self.small => first.places.clone(),
                     _ => {
-                        let legal = self.legal_places(choice);
+                        let legal = self.legal_places(schedule, &values);
                         ConfigSpace::combine(self.knobs.places()).filter(|places| legal(places)).collect()
                     }
                 };
@@ -241,11 +242,11 @@ impl ScheduleFamily {
 
     /// A lowering step's result as text.
     pub fn dump(&self, config: &Config, stage: Lowering) -> Result<String, LowerError> {
-        let choice = self.knobs.choice(&self.expr, config).ok_or_else(|| self.not_legal(config))?;
-        let nest = Nest::new(&self.expr, &choice).ok_or_else(|| self.not_legal(config))?;
+        let schedule = self.knobs.schedule(&self.expr, config).ok_or_else(|| self.not_legal(config))?;
+        let nest = Nest::new(&self.expr, &schedule).ok_or_else(|| self.not_legal(config))?;
         Ok(match stage {
             Lowering::Expression => crate::show::expression(&self.expr),
-            Lowering::Tile => show_choice(&self.expr, &choice),
+            Lowering::Tile => schedule.show(&self.expr),
             Lowering::Place => crate::show::places(&nest),
             Lowering::Loads => crate::show::loads(&nest),
             Lowering::Program => self.lower(config)?.to_string(),
@@ -253,23 +254,23 @@ impl ScheduleFamily {
         })
     }
 
-    /// Which settings of the knobs of places are legal beside the others of a choice.
-    fn legal_places(&self, mut choice: Choice) -> impl Fn(&[i32]) -> bool + '_ {
-        let (placeable, unroll) = (&self.knobs.placeable, choice.unroll);
+    /// Which settings of the knobs of places are legal beside values of the others, or of the first of these, which make this schedule.
+    fn legal_places<'a>(&'a self, mut schedule: Schedule, values: &'a [i32]) -> impl Fn(&[i32]) -> bool + 'a {
+        let placeable = &self.knobs.placeable;
         let most = placeable.iter().map(|(_, places)| places.len()).max().unwrap_or(1);
         // Where each tensor has the place of this number, or its last one.
         let legal: Vec<_> = (0..most)
             .map(|place| {
-                placeable.iter().for_each(|(t, places)| choice.place[*t] = places[place.min(places.len() - 1)]);
-                let mut legal = Nest::legal(&self.expr, &choice);
-                legal[self.expr.inputs.len()] &= self.knobs.whole_blocks(&self.expr, &choice);
+                placeable.iter().for_each(|(t, places)| schedule.places[*t] = places[place.min(places.len() - 1)]);
+                let mut legal = Nest::legal(&self.expr, &schedule);
+                legal[self.expr.inputs.len()] &= self.knobs.whole_blocks(&self.expr, &schedule);
                 legal
             })
             .collect();
         let fixed = (0..=self.expr.inputs.len()).all(|t| placeable.iter().any(|own| own.0 == t) || legal[0][t]);
         move |places| {
             let own = placeable.iter().zip(places).all(|((t, _), &place)| legal[place as usize][*t]);
-            fixed && own && self.knobs.agree(unroll, places)
+            fixed && own && self.knobs.agree(values, places)
         }
     }
 
@@ -278,8 +279,8 @@ impl ScheduleFamily {
     }
 
     fn with_nest<T>(&self, config: &Config, f: impl FnOnce(&Nest) -> T) -> Option<T> {
-        let choice: Choice = self.knobs.choice(&self.expr, config)?;
-        Nest::new(&self.expr, &choice).map(|nest| f(&nest))
+        let schedule = self.knobs.schedule(&self.expr, config)?;
+        Nest::new(&self.expr, &schedule).map(|nest| f(&nest))
     }
 }
 

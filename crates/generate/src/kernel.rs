@@ -5,8 +5,8 @@ use crate::expr::{AxisId, Combine, Pass, ScalarExpr};
 use crate::layout::{Coord, image_format};
 use crate::names::Names;
 use crate::nest::local::Staged;
-use crate::nest::loops::{Steps, Tree, tree_words};
-use crate::nest::stage::{Copied, Moves, Stage, Within};
+use crate::nest::loops::{Counts, Steps, Tree, tree_words};
+use crate::nest::stage::{Chunk, Copied, Moves, Within};
 use crate::nest::stores::{StoreBound, StoreItem};
 use crate::nest::{Item, LaneKind, Nest, Places};
 use smallvec::SmallVec;
@@ -46,7 +46,7 @@ struct Reader<'a> {
     vars: Vec<NestVar>,
     /// The group of each parallel axis.
     groups: Vec<Affine>,
-    /// The lane of each parallel axis.
+    /// The lane of each axis; of the deep one, in a loop inside of a copy, the block of what was copied.
     lanes: Vec<Affine>,
     /// The variable of the first digit of lanes.
     digits: usize,
@@ -72,7 +72,7 @@ impl<'a> Reader<'a> {
         let mut vars = vec![];
         let mut blocks = vec![Affine::default(); nest.expr.axes.len() + nest.expr.reduce.len()];
         let (mut groups, mut lanes) = (vec![Affine::default(); nest.splits.len()], blocks.clone());
-        for &a in &nest.choice.launch_order {
+        for &a in &nest.launched {
             let split = &nest.splits[a];
             groups[a] = Affine::var(VarId(vars.len() as u16));
             blocks[a].add(&groups[a], split.lanes.into())?;
@@ -96,13 +96,13 @@ impl<'a> Reader<'a> {
     /// The steps of a pass: the registers of what they load, and of loops.
     fn walk(&mut self, pass: Pass, all: &[Tree<Steps>], out: &mut Vec<Node>) -> Option<u32> {
         let (nest, mut words) = (self.nest, vec![]);
-        let mut step = |reader: &mut Self, steps: &Steps, stage: Option<&Stage>, out: &mut Vec<Node>| {
+        let mut step = |reader: &mut Self, steps: &Steps, copied: Option<&Chunk>, out: &mut Vec<Node>| {
             let alike = nest.alike(pass, steps)?;
             let loaded = alike.iter().map(|own| own.times * nest.item_words(&own.corners[0])).sum::<u32>() / steps.number() as u32;
             for own in &alike {
                 let [first, last] = &own.corners;
-                let one = reader.load(first, &steps.looped, stage)?;
-                let last = if own.times > 1 { Some(reader.load(last, &steps.looped, stage)?) } else { None };
+                let one = reader.load(first, &steps.looped, copied)?;
+                let last = if own.times > 1 { Some(reader.load(last, &steps.looped, copied)?) } else { None };
                 both(one, last, own.times, out);
             }
             let stored = pass.combine == Combine::Each || pass.kept;
@@ -177,7 +177,7 @@ impl<'a> Reader<'a> {
 
     fn kernel(self, nodes: Vec<Node>, words: u32, all: &[Tree<Steps>]) -> Kernel {
         let nest = self.nest;
-        let order = &nest.choice.launch_order;
+        let order = &nest.launched;
         let arrays = nest.local_arrays();
         Kernel {
             name: nest.expr.name.clone(),
@@ -196,35 +196,46 @@ impl<'a> Reader<'a> {
     fn trees<'t>(
         &mut self,
         trees: &'t [Tree<Steps>],
-        mut stage: Option<&'t Stage>,
-        step: &mut impl FnMut(&mut Self, &Steps, Option<&Stage>, &mut Vec<Node>) -> Option<()>,
+        mut copied: Option<&'t Chunk>,
+        step: &mut impl FnMut(&mut Self, &Steps, Option<&Chunk>, &mut Vec<Node>) -> Option<()>,
         out: &mut Vec<Node>,
     ) -> Option<()> {
         for tree in trees {
             match tree {
-                Tree::Loop { axis, trips, lanes, body, .. } => {
+                Tree::Loop { axis, trips, counts, body, .. } => {
                     let var = VarId(self.vars.len() as u16);
-                    let name = if *lanes > 1 { self.names.trip(*axis) } else { self.names.block(*axis) };
+                    let own = Affine::var(var);
+                    let around = self.blocks[axis.0].clone();
+                    let (name, block) = match *counts {
+                        Counts::Blocks => (self.names.block(*axis), own),
+                        Counts::Lanes(lanes) => (self.names.trip(*axis), own.times(lanes.into())?.plus(&self.lanes[axis.0], 1)?),
+                        // The trip, until a loop inside counts blocks.
+                        Counts::Parts { .. } => (self.names.trip(*axis), own),
+                        Counts::Inside { first, of } => {
+                            self.lanes[axis.0] = own.clone();
+                            (self.names.inner(*axis), own.plus(&around, of.into())?.offset(first.unwrap_or(0).into())?)
+                        }
+                    };
                     self.vars.push(NestVar { name, kind: VarKind::Loop, trips: Some(*trips) });
-                    self.set(*axis, Affine::of([(var, i64::from(*lanes))], 0)?.plus(&self.lanes[axis.0], 1)?);
+                    self.set(*axis, block);
                     let mut nodes = vec![];
-                    self.trees(body, stage, step, &mut nodes)?;
+                    self.trees(body, copied, step, &mut nodes)?;
                     out.push(Node::Loop { var, body: nodes });
-                    self.set(*axis, Affine::default());
+                    self.set(*axis, around);
                 }
                 Tree::Lanes { axis, first, lanes, body } => {
                     if let Some(first) = first {
                         self.set(*axis, self.lanes[axis.0].clone().offset((*first).into())?);
                     }
-                    let some = *lanes < self.nest.choice.reduction_lanes;
+                    let some = *lanes < self.nest.reduction_lanes;
                     self.idle.extend(some.then(|| self.below(*axis, *lanes)));
-                    self.trees(body, stage, step, out)?;
+                    self.trees(body, copied, step, out)?;
                     self.idle.truncate(self.idle.len() - usize::from(some));
                     self.set(*axis, Affine::default());
                 }
-                Tree::Step(own) => step(self, own, stage, out)?,
-                Tree::Stage(own) => {
-                    stage = Some(own);
+                Tree::Step(own) => step(self, own, copied, out)?,
+                Tree::Copy(own) => {
+                    copied = Some(own);
                     out.extend(own.again.then_some(Node::Barrier));
                     for n in 0..self.nest.staged.len() {
                         self.copy(n, own, out)?;
@@ -280,9 +291,9 @@ impl<'a> Reader<'a> {
     }
 
     /// What copies a tensor: loads, then stores.
-    fn copy(&self, n: usize, stage: &Stage, out: &mut Vec<Node>) -> Option<()> {
+    fn copy(&self, n: usize, chunk: &Chunk, out: &mut Vec<Node>) -> Option<()> {
         let own = &self.nest.staged[n];
-        let copies = self.nest.copies(own, stage)?;
+        let copies = self.nest.copies(own, chunk)?;
         let number = copies.number() as u32;
         let (first, last) = (&copies.at(0)?, &copies.at(i64::from(number) - 1)?);
         let access = |tensor: u16, kind, coords: &[Affine<Moves>], width, bounds: &[&[Within]]| {
@@ -317,11 +328,12 @@ impl<'a> Reader<'a> {
     }
 
     /// A load of what was copied.
-    fn read(&self, (n, own): (usize, &Staged), stage: &Stage, item: &Item, looped: &[bool]) -> Option<AccessRef> {
+    fn read(&self, (n, own): (usize, &Staged), chunk: &Chunk, item: &Item, looped: &[bool]) -> Option<AccessRef> {
         let variable = self.nest.read_from(own, looped);
         let parallel = self.nest.splits.len();
-        let here = |form: &Coord| form.substitute(|a| Some(if a.0 < parallel { &self.lanes[a.0] } else { &self.blocks[a.0] }));
-        let constants = self.nest.read_at(own, stage, &item.offsets);
+        let lane = |a: AxisId| a.0 < parallel || Some(a) == self.nest.deep;
+        let here = |form: &Coord| form.substitute(|a| Some(if lane(a) { &self.lanes[a.0] } else { &self.blocks[a.0] }));
+        let constants = self.nest.read_at(own, chunk, &item.offsets, looped);
         let coords =
             variable.iter().zip(constants).map(|(form, constant)| Some(here(form)?.with_constant(constant))).collect::<Option<_>>()?;
         Some(AccessRef::plain(self.local(n), AccessKind::Load, coords, item.width, vec![]))
@@ -332,10 +344,10 @@ impl<'a> Reader<'a> {
         self.variable.fill_with(|| None);
     }
 
-    fn load(&mut self, item: &Item, looped: &[bool], stage: Option<&Stage>) -> Option<AccessRef> {
+    fn load(&mut self, item: &Item, looped: &[bool], copied: Option<&Chunk>) -> Option<AccessRef> {
         let staged = self.nest.staged.iter().enumerate().find(|own| own.1.template == item.template);
-        if let Some((own, stage)) = staged.zip(stage) {
-            return self.read(own, stage, item, looped);
+        if let Some((own, chunk)) = staged.zip(copied) {
+            return self.read(own, chunk, item, looped);
         }
         let template = &self.nest.templates[item.template];
         let layout = &self.nest.layouts[template.tensor];
@@ -415,9 +427,9 @@ fn ops(nest: &Nest, all: &[Tree<Steps>]) -> OpCounts {
     let own = nest.out_width();
     for pass in nest.expr.passes() {
         let counter = Counter { nest, pass };
-        match nest.choice.known_terms.filter(|_| pass.coefficients.is_some()) {
-            Some(terms) => {
-                let terms = points / u64::from(nest.choice.written_out) * u64::from(terms);
+        match nest.schedule.known.filter(|_| pass.coefficients.is_some()) {
+            Some(known) => {
+                let terms = points / u64::from(known.points) * u64::from(known.terms);
                 counter.count(pass.body, (1, nest.width()), terms, &mut ops);
                 ops.add(OpClass::Fma, nest.number, nest.width(), terms);
             }
@@ -446,7 +458,7 @@ fn count_trees(counter: &Counter, trees: &[Tree<Steps>], times: u64, ops: &mut O
             Tree::Loop { trips, body, .. } => count_trees(counter, body, times * u64::from(*trips), ops),
             Tree::Lanes { body, .. } => count_trees(counter, body, times, ops),
             Tree::Step(step) => counter.step(step, times, ops),
-            Tree::Stage(_) => {}
+            Tree::Copy(_) => {}
         }
     }
 }

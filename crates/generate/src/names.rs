@@ -44,7 +44,11 @@ impl<'a> Names<'a> {
     pub fn total(&self) -> Name {
         self.free("total".to_owned())
     }
-    /// The trip along a reduction axis of which each lane has a block.
+    /// The block of a part of a reduction axis, in the loop of the part.
+    pub fn inner(&self, a: AxisId) -> Name {
+        self.free(format!("i{}", axis(self.expr, a).name))
+    }
+    /// The trip along a reduction axis of which each lane has a block, or which has a loop inside.
     pub fn trip(&self, a: AxisId) -> Name {
         self.free(format!("t{}", axis(self.expr, a).name))
     }

@@ -9,13 +9,15 @@ pub mod loops;
 pub mod outline;
 pub mod placing;
 pub mod share;
+pub mod split;
 pub mod stage;
 pub mod stores;
 
-use crate::expr::{Axis, AxisId, Combine, Index, Pass, ScalarExpr, TensorExpr};
+use crate::expr::{AxisId, Combine, Index, Pass, ScalarExpr, TensorExpr};
 use crate::layout::{Coord, Coords, Layout, MemoryAxis, Place, is_free};
 use crate::nest::local::{LanePart, Staged};
-use crate::schedule::{Choice, axis, deep_axis};
+use crate::nest::split::{Split, Walk, resolve};
+use crate::schedule::{Bind, Schedule, axis, deep_axis};
 use smallvec::SmallVec;
 use warpsight_ir::range::Interval;
 use warpsight_ir::{Scalar, Type};
@@ -31,13 +33,21 @@ pub struct Nest<'a> {
     /// The expression.
     pub expr: &'a TensorExpr,
     /// The configuration.
-    pub choice: &'a Choice,
+    pub schedule: &'a Schedule,
     /// What its numbers are computed in.
     pub number: Scalar,
-    /// The axis that `unroll` is about.
+    /// The longest reduction axis that is no window, or the only one.
     pub deep: Option<AxisId>,
-    /// Per parallel axis.
+    /// The axis of vectors.
+    pub vector: Option<AxisId>,
+    /// Per parallel axis, what its loops come to.
     pub splits: SmallVec<[Split; 5]>,
+    /// Per reduction axis, what its loops come to.
+    pub walks: SmallVec<[Walk; 4]>,
+    /// Parallel axes, the one whose lanes run fastest first.
+    pub launched: SmallVec<[usize; 6]>,
+    /// Lanes of a group that share the reduction of each result.
+    pub reduction_lanes: u32,
     /// Where each input, then the output, lies.
     pub layouts: Vec<Layout>,
     /// Every distinct load, of the body and the epilogue.
@@ -46,38 +56,6 @@ pub struct Nest<'a> {
     pub staged: Vec<Staged>,
     /// The digits of lanes, the fastest first.
     pub lane_parts: Vec<LanePart>,
-}
-
-/// How a parallel axis is split.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Split {
-    /// Points (or vectors) of one work-item.
-    pub tile: u32,
-    /// Vector width along this axis, 1 for all but one.
-    pub width: u32,
-    /// Lanes of a group.
-    pub lanes: u32,
-    /// Work-items needed; all of the groups where those of a group copy tensors together, so that none is left out.
-    pub blocks: i64,
-    /// Work-groups.
-    pub groups: i64,
-    /// The axis's extent.
-    pub extent: i64,
-}
-
-impl Split {
-    /// Elements of one work-item.
-    pub fn per_item(&self) -> i64 {
-        i64::from(self.tile * self.width)
-    }
-    /// Whether some lanes have nothing to do.
-    pub fn idle_lanes(&self) -> bool {
-        self.blocks % i64::from(self.lanes) != 0
-    }
-    /// Whether the last work-item's tile reaches beyond the extent.
-    pub fn ragged(&self) -> bool {
-        self.extent % self.per_item() != 0
-    }
 }
 
 /// What all instances of one load share.
@@ -157,10 +135,13 @@ pub struct Part {
 }
 
 impl<'a> Nest<'a> {
-    /// Resolves a configuration; `None` where a tensor cannot lie as it says, coordinates exceed 32 bits, or work-items of a group cannot meet
-    /// as it says.
-    pub fn new(expr: &'a TensorExpr, choice: &'a Choice) -> Option<Self> {
-        let mut nest = Self::placed(expr, choice);
+    /// Resolves a schedule; `None` where its loops do not cover each axis, a tensor cannot lie as it says, coordinates exceed
+    /// 32 bits, or work-items of a group cannot meet as it says.
+    pub fn new(expr: &'a TensorExpr, schedule: &'a Schedule) -> Option<Self> {
+        if !schedule.is_valid(expr) {
+            return None;
+        }
+        let mut nest = Self::placed(expr, schedule);
         let mut fits = nest.holds(&expr.store, nest.output_layout());
         nest.loads(|load| fits = fits && nest.fits(&load));
         nest.templates = fits.then(|| nest.collect_templates())?;
@@ -177,7 +158,7 @@ impl<'a> Nest<'a> {
             if self.expr.reduce.is_empty() { 0 } else { points * (self.words_of(self.width()) + u32::from(self.has_rest())) };
         let folded = self.folds().map(|width| self.words_of(width)).sum::<u32>();
         // What lanes have in common is loaded once more.
-        let (before, total) = if self.choice.reduction_lanes > 1 { (folded, self.words_of(self.out_width())) } else { (0, folded) };
+        let (before, total) = if self.reduction_lanes > 1 { (folded, self.words_of(self.out_width())) } else { (0, folded) };
         let value = if stored { self.stored_words(self.out_width()) } else { 0 };
         accumulators + loaded.max(before).max(loaded_at_end + total + value)
     }
@@ -202,41 +183,38 @@ impl<'a> Nest<'a> {
         Type::vector(self.expr.output.element.widened(), width).words()
     }
 
-    /// Whether each tensor, the output last, can lie where a choice puts it. That does not depend on where others lie.
-    pub fn legal(expr: &'a TensorExpr, choice: &'a Choice) -> SmallVec<[bool; 8]> {
-        let nest = Self::placed(expr, choice);
+    /// Whether each tensor, the output last, can lie where a schedule puts it. That does not depend on where others lie.
+    pub fn legal(expr: &'a TensorExpr, schedule: &'a Schedule) -> SmallVec<[bool; 8]> {
+        let nest = Self::placed(expr, schedule);
         let mut legal = SmallVec::from_elem(true, nest.layouts.len());
         legal[expr.inputs.len()] = nest.holds(&expr.store, nest.output_layout());
         nest.loads(|load| legal[load.tensor] &= nest.fits(&load));
         legal
     }
 
-    /// Whether work-items of a group can meet as a choice says: copy tensors, which then lie in buffers, to local memory, and be numbered so.
-    pub fn can_meet(expr: &'a TensorExpr, choice: &'a Choice) -> bool {
-        let mut nest = Self::placed(expr, choice);
+    /// Whether work-items of a group can meet as a schedule says: copy tensors, which then lie in buffers, to local memory, and be numbered so.
+    pub fn can_meet(expr: &'a TensorExpr, schedule: &'a Schedule) -> bool {
+        let mut nest = Self::placed(expr, schedule);
         // Whether loads can be made where tensors lie is asked of each place.
         nest.templates = nest.collect_templates();
         nest.stage().is_some_and(|staged| nest.cut_lanes(&staged).is_some())
     }
 
-    fn placed(expr: &'a TensorExpr, choice: &'a Choice) -> Self {
-        let split = |(i, axis): (usize, &Axis)| {
-            let (tile, lanes, extent) = (choice.tile[i], choice.lanes[i], axis.extent);
-            let width = if choice.vector.0.0 == i { choice.vector.1 } else { 1 };
-            let per_item = i64::from(tile * width);
-            let blocks = (extent + per_item - 1) / per_item;
-            let groups = (blocks + i64::from(lanes) - 1) / i64::from(lanes);
-            let blocks = if choice.meets() { groups * i64::from(lanes) } else { blocks };
-            Split { tile, width, lanes, blocks, groups, extent }
-        };
-        let splits = expr.axes.iter().enumerate().map(split).collect();
-        let deep = deep_axis(expr);
+    fn placed(expr: &'a TensorExpr, schedule: &'a Schedule) -> Self {
+        let (mut splits, walks) = resolve(expr, &schedule.loops);
+        if schedule.meets() {
+            splits.iter_mut().for_each(|split| split.blocks = split.groups * i64::from(split.lanes));
+        }
         let mut nest = Self {
             expr,
-            choice,
+            schedule,
             number: expr.arithmetic(),
-            deep,
+            deep: deep_axis(expr),
+            vector: schedule.vector().map(|own| own.axis),
             splits,
+            walks,
+            launched: schedule.bound(Bind::Group).rev().map(|own| own.axis.0).collect(),
+            reduction_lanes: schedule.reduction_lanes(),
             layouts: vec![],
             templates: vec![],
             staged: vec![],
@@ -258,12 +236,17 @@ impl<'a> Nest<'a> {
 
     /// Vector lanes of an accumulator.
     pub fn width(&self) -> u8 {
-        self.choice.vector.1 as u8
+        self.schedule.width() as u8
     }
 
     /// Vector lanes of a result: those of its accumulator, or 1 where they lie along the reduction.
     pub fn out_width(&self) -> u8 {
-        if self.choice.folds(self.expr) { 1 } else { self.width() }
+        if self.reduces_vectors() { 1 } else { self.width() }
+    }
+
+    /// Whether vectors lie along a reduction axis.
+    pub fn reduces_vectors(&self) -> bool {
+        self.vector.is_some_and(|a| a.0 >= self.splits.len())
     }
 
     /// Lanes of an accumulator after each half that is put onto the other, until it is as wide as a result.
@@ -274,21 +257,22 @@ impl<'a> Nest<'a> {
 
     /// Whether terms are left that make no whole vector of a reduction.
     pub fn has_rest(&self) -> bool {
-        self.choice.folds(self.expr) && axis(self.expr, self.choice.vector.0).extent % i64::from(self.width()) != 0
+        self.walks.iter().any(|walk| walk.extent % walk.lanes != 0)
     }
 
-    /// Elements of a reduction axis in one trip of its loop.
+    /// How a reduction axis is walked over.
+    pub fn walk(&self, a: AxisId) -> &Walk {
+        &self.walks[a.0 - self.splits.len()]
+    }
+
+    /// Elements of a reduction axis in one trip of its innermost loop.
     pub fn trip(&self, a: AxisId) -> i64 {
-        if Some(a) != self.deep {
-            return 1;
-        }
-        let (extent, lanes) = (axis(self.expr, a).extent, self.lanes_along(a));
-        (i64::from(self.choice.unroll) * lanes).min(extent / lanes * lanes)
+        self.walk(a).trip
     }
 
-    /// Vector lanes along a reduction axis.
-    pub fn lanes_along(&self, a: AxisId) -> i64 {
-        if self.choice.folds(self.expr) && self.choice.vector.0 == a { i64::from(self.width()) } else { 1 }
+    /// What vector lanes move a form by.
+    pub fn along_vector(&self, form: &Index) -> i32 {
+        self.vector.map_or(0, |a| form.coefficient(a))
     }
 
     /// Whether the variable part of a form is a multiple of a stride, so that the place within a part of its dimension is known.
@@ -297,8 +281,8 @@ impl<'a> Nest<'a> {
             let multiple = match self.splits.get(a.0) {
                 Some(split) if split.blocks == 1 => 0,
                 Some(split) => split.per_item(),
-                None if self.choice.window_unrolled && !self.choice.order.contains(&a) => 0,
-                None if Some(a) == self.deep && self.trip(a) == axis(self.expr, a).extent => 0,
+                None if !self.walk(a).rolled => 0,
+                None if Some(a) == self.deep && self.trip(a) == self.walk(a).extent => 0,
                 None => self.trip(a),
             };
             (i64::from(c) * multiple) % stride == 0
@@ -336,17 +320,17 @@ impl<'a> Nest<'a> {
     /// Whether a load can be made where its tensor lies.
     fn fits(&self, &Load { tensor, index, reduced }: &Load) -> bool {
         let layout = &self.layouts[tensor];
-        if self.choice.place[tensor] == Place::Panels && layout.is_rows() {
+        if self.schedule.places[tensor] == Place::Panels && layout.is_rows() {
             // That is what buffers are.
             return false;
         }
-        if let (Place::Tall(height), Some(axes)) = (self.choice.place[tensor], layout.image_axes())
+        if let (Place::Tall(height), Some(axes)) = (self.schedule.places[tensor], layout.image_axes())
             && !axes[1].iter().any(|axis| axis.extent == i64::from(height))
         {
             // That is what rows are.
             return false;
         }
-        if self.choice.stage.contains(&tensor) && self.choice.place[tensor] != Place::Buffer {
+        if self.schedule.copies(tensor) && self.schedule.places[tensor] != Place::Buffer {
             return false;
         }
         let whole = layout.block().is_none_or(|block| !self.meets_tail(tensor, block, &index[block.0]));
@@ -362,7 +346,7 @@ impl<'a> Nest<'a> {
     /// Whether the steps of lanes, groups and loops have 32 bits in the coordinates of an argument.
     fn near(&self, index: &[Index], layout: &Layout) -> bool {
         let step = |&(a, c): &(AxisId, i32)| {
-            let lanes = self.splits.get(a.0).map_or(self.choice.reduction_lanes, |split| split.lanes);
+            let lanes = self.splits.get(a.0).map_or(self.reduction_lanes, |split| split.lanes);
             i64::from(c.unsigned_abs()) * self.scale(a) * i64::from(lanes)
         };
         let steps = |d: usize| index[d].terms().iter().map(step).sum::<i64>();
@@ -407,13 +391,12 @@ impl<'a> Nest<'a> {
     }
 
     fn lane_kind(&self, tensor: usize, index: &[Index]) -> LaneKind {
-        let (vector, width) = (self.choice.vector.0, self.width());
         let moving: SmallVec<[(usize, i32); 4]> =
-            index.iter().enumerate().map(|(d, form)| (d, form.coefficient(vector))).filter(|m| m.1 != 0).collect();
-        if width == 1 || moving.is_empty() {
+            index.iter().enumerate().map(|(d, form)| (d, self.along_vector(form))).filter(|m| m.1 != 0).collect();
+        if moving.is_empty() {
             return LaneKind::Same;
         }
-        let staged = self.choice.stage.contains(&tensor);
+        let staged = self.schedule.copies(tensor);
         let innermost = if staged { self.read_along(index) } else { self.layouts[tensor].innermost().map(|own| own.0) };
         match moving[..] {
             [(d, 1)] if Some(d) == innermost => LaneKind::Consecutive,
@@ -490,7 +473,7 @@ impl<'a> Nest<'a> {
                 * match self.splits.get(a.0) {
                     Some(split) if split.width > 1 => tile[a.0] * i64::from(split.width) + lane,
                     Some(_) => tile[a.0],
-                    None => point[a.0 - self.splits.len()] + if a == self.choice.vector.0 { lane } else { 0 },
+                    None => point[a.0 - self.splits.len()] + if Some(a) == self.vector { lane } else { 0 },
                 }
         };
         form.constant + form.terms().iter().map(at).sum::<i64>()
@@ -522,7 +505,7 @@ impl<'a> Nest<'a> {
         let scale = self.scale(a);
         let blocks = match self.splits.get(a.0) {
             Some(split) => split.blocks,
-            None if looped[a.0 - self.splits.len()] => axis(self.expr, a).extent / scale,
+            None if looped[a.0 - self.splits.len()] => self.walk(a).extent / scale,
             None => 1,
         };
         Interval::new(0, (blocks - 1) * scale)

@@ -6,8 +6,8 @@ mod value;
 use crate::expr::{AxisId, Combine, Pass, ScalarExpr, TensorExpr};
 use crate::layout::{Coord, Coords, image_format};
 use crate::names::Names;
-use crate::nest::loops::{Step, Tree};
-use crate::nest::stage::{Copied, Moves, Put, Stage, Within};
+use crate::nest::loops::{Counts, Step, Tree};
+use crate::nest::stage::{Chunk, Copied, Moves, Put, Within};
 use crate::nest::{Item, Items, Nest, Offsets, Operand, Part, Places};
 use crate::program::value::{Value, literal, splat};
 use warpsight_ir::{
@@ -34,7 +34,7 @@ pub fn program(nest: &Nest) -> Option<Program> {
 #[derive(Clone, Copy)]
 struct Here<'s> {
     looped: &'s [bool],
-    stage: Option<&'s Stage>,
+    copied: Option<&'s Chunk>,
 }
 
 /// A point for which a scalar is evaluated: of the tile, of the reduction, and so many lanes of it, loops of some axes running.
@@ -88,8 +88,11 @@ impl Writer<'_> {
     }
 
     fn launch(&self) -> Launch {
-        let order = &self.nest.choice.launch_order;
-        let groups = order.iter().map(|&a| GroupAxis { name: self.names.group(AxisId(a)), extent: Expr::int(self.nest.splits[a].groups) });
+        let groups = self
+            .nest
+            .launched
+            .iter()
+            .map(|&a| GroupAxis { name: self.names.group(AxisId(a)), extent: Expr::int(self.nest.splits[a].groups) });
         let lanes = self.nest.lane_parts.iter().enumerate().map(|(n, part)| LaneAxis { name: self.digit(n), extent: part.size });
         Launch { groups: groups.collect(), lanes: lanes.collect(), subgroup: None }
     }
@@ -230,37 +233,44 @@ impl Writer<'_> {
         std::iter::once(Expr::int(n as i64)).chain(digits).chain([Expr::int(0)]).collect()
     }
 
-    fn trees<'t>(&self, trees: &'t [Tree<Step>], pass: Pass, tile: &[Offsets], mut stage: Option<&'t Stage>) -> Option<Vec<Stmt>> {
+    fn trees<'t>(&self, trees: &'t [Tree<Step>], pass: Pass, tile: &[Offsets], mut copied: Option<&'t Chunk>) -> Option<Vec<Stmt>> {
         let mut stmts = vec![];
         for tree in trees {
             match tree {
-                Tree::Loop { axis, trips, lanes, body, .. } => {
-                    let shared = *lanes > 1;
-                    let var = if shared { self.names.trip(*axis) } else { self.names.block(*axis) };
-                    let first = mul(Expr::Var(var.clone()), i64::from(*lanes));
-                    let own = shared.then(|| self.own_block(*axis, Some(first)));
+                Tree::Loop { axis, trips, counts, body, .. } => {
+                    let (trip, inner) = (self.names.trip(*axis), self.names.inner(*axis));
+                    let blocks = |of: u32| mul(Expr::Var(trip.clone()), of.into());
+                    let block = |first, own| Some(Stmt::Let { name: self.names.block(*axis), value: add(first, Expr::Var(own)) });
+                    let (var, own) = match *counts {
+                        Counts::Blocks => (self.names.block(*axis), None),
+                        Counts::Lanes(lanes) => (trip.clone(), block(blocks(lanes), self.names.lane(*axis))),
+                        Counts::Parts { .. } => (trip, None),
+                        Counts::Inside { first, of } => {
+                            (inner.clone(), block(first.map_or_else(|| blocks(of), |first| Expr::int(first.into())), inner))
+                        }
+                    };
                     stmts.push(Stmt::For {
                         var,
                         from: Expr::int(0),
                         to: Expr::int(i64::from(*trips)),
                         step: 1,
                         unroll: Unroll::None,
-                        body: own.into_iter().chain(self.trees(body, pass, tile, stage)?).collect(),
+                        body: own.into_iter().chain(self.trees(body, pass, tile, copied)?).collect(),
                     });
                 }
                 Tree::Lanes { axis, first, lanes, body } => {
                     let own = first.map(|first| self.own_block(*axis, (first > 0).then(|| Expr::int(first.into()))));
-                    let then: Vec<Stmt> = own.into_iter().chain(self.trees(body, pass, tile, stage)?).collect();
+                    let then: Vec<Stmt> = own.into_iter().chain(self.trees(body, pass, tile, copied)?).collect();
                     stmts.push(match self.nest.reduction_lane() {
-                        Some(lane) if *lanes < self.nest.choice.reduction_lanes => {
+                        Some(lane) if *lanes < self.nest.reduction_lanes => {
                             Stmt::If { condition: self.below(lane, *lanes), then, otherwise: vec![] }
                         }
                         _ => Stmt::Scope(then),
                     });
                 }
-                Tree::Step(step) => stmts.push(Stmt::Scope(self.step(step, pass, tile, stage))),
-                Tree::Stage(own) => {
-                    stage = Some(own);
+                Tree::Step(step) => stmts.push(Stmt::Scope(self.step(step, pass, tile, copied))),
+                Tree::Copy(own) => {
+                    copied = Some(own);
                     self.copy(own, &mut stmts)?;
                 }
             }
@@ -276,12 +286,12 @@ impl Writer<'_> {
 
     /// All work-items of the group copy, then meet; those of an earlier copy are waited for before. What one copies is loaded before any of it
     /// is stored, so that it waits for memory once.
-    fn copy(&self, stage: &Stage, stmts: &mut Vec<Stmt>) -> Option<()> {
-        stmts.extend(stage.again.then(meet));
+    fn copy(&self, chunk: &Chunk, stmts: &mut Vec<Stmt>) -> Option<()> {
+        stmts.extend(chunk.again.then(meet));
         let (mut loads, mut stores) = (vec![], vec![]);
         for own in &self.nest.staged {
             let tensor = self.nest.templates[own.template].tensor;
-            let copies = self.nest.copies(own, stage)?;
+            let copies = self.nest.copies(own, chunk)?;
             for number in 0..copies.number() {
                 let copied = copies.at(number)?;
                 let name = self.names.copied(loads.len());
@@ -319,13 +329,14 @@ impl Writer<'_> {
         let name = |moves| match moves {
             Moves::Group(a) => self.names.group(AxisId(a)),
             Moves::Lane(n) => self.digit(n),
+            Moves::Trip(a) if self.nest.nested() => self.names.trip(a),
             Moves::Trip(a) => self.names.block(a),
         };
         sum(form.terms().iter().map(|&(moves, c)| mul(Expr::Var(name(moves)), i64::from(c))), form.constant)
     }
 
-    fn step(&self, step: &Step, pass: Pass, tile: &[Offsets], stage: Option<&Stage>) -> Vec<Stmt> {
-        let mut stmts = self.lets(&step.items.list, Here { looped: &step.looped, stage });
+    fn step(&self, step: &Step, pass: Pass, tile: &[Offsets], copied: Option<&Chunk>) -> Vec<Stmt> {
+        let mut stmts = self.lets(&step.items.list, Here { looped: &step.looped, copied });
         let mut items = step.items.clone();
         for point in &step.points {
             for (n, own) in tile.iter().enumerate() {
@@ -394,7 +405,7 @@ impl Writer<'_> {
         let none: Offsets = Offsets::from_elem(0, self.expr.reduce.len());
         let mut items = self.nest.epilogue_items(pass, tile);
         let looped = self.unlooped();
-        let mut stmts = self.lets(&items.list, Here { looped: &looped, stage: None });
+        let mut stmts = self.lets(&items.list, Here { looped: &looped, copied: None });
         let width = self.nest.out_width();
         let at = At { tile, point: &none, width, looped: &looped };
         let acc = if self.expr.reduce.is_empty() {
@@ -476,12 +487,16 @@ impl Writer<'_> {
     fn load(&self, item: &Item, here: Here) -> Expr {
         let template = &self.nest.templates[item.template];
         let staged = self.nest.staged.iter().find(|own| own.template == item.template);
-        if let Some((own, stage)) = staged.zip(here.stage) {
+        if let Some((own, chunk)) = staged.zip(here.copied) {
             let variable = self.nest.read_from(own, here.looped);
-            let var = |a: AxisId| if a.0 < self.expr.axes.len() { self.names.lane(a) } else { self.names.block(a) };
+            let var = |a: AxisId| match a {
+                _ if a.0 < self.expr.axes.len() => self.names.lane(a),
+                _ if Some(a) == self.nest.deep => self.names.inner(a),
+                _ => self.names.block(a),
+            };
             let coord =
                 |(form, constant): (&Coord, i64)| sum(form.terms().iter().map(|&(a, c)| mul(Expr::Var(var(a)), i64::from(c))), constant);
-            let index = variable.iter().zip(self.nest.read_at(own, stage, &item.offsets)).map(coord).collect();
+            let index = variable.iter().zip(self.nest.read_at(own, chunk, &item.offsets, here.looped)).map(coord).collect();
             return Expr::Load { source: self.names.local(template.tensor), index, width: item.width, guard: vec![] };
         }
         let looped = here.looped;

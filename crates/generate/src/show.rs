@@ -2,7 +2,7 @@
 
 use crate::expr::{Combine, Index, ScalarExpr, TensorExpr};
 use crate::nest::Nest;
-use crate::nest::loops::{Step, Tree};
+use crate::nest::loops::{Counts, Step, Tree};
 use crate::schedule::axis;
 use std::fmt::Write;
 
@@ -92,8 +92,11 @@ fn show_trees(nest: &Nest, trees: &[Tree<Step>], depth: usize, text: &mut String
     let pad = "  ".repeat(depth);
     for tree in trees {
         match tree {
-            Tree::Loop { axis: a, trips, step, lanes, body } => {
-                let among = if *lanes > 1 { format!(", {lanes} lanes") } else { String::new() };
+            Tree::Loop { axis: a, trips, step, counts, body } => {
+                let (lanes, among) = match counts {
+                    Counts::Lanes(lanes) => (*lanes, format!(", {lanes} lanes")),
+                    _ => (1, String::new()),
+                };
                 let _ = writeln!(text, "{pad}for {} in 0..{} step {step}{among}", axis(nest.expr, *a).name, trips * step * lanes);
                 show_trees(nest, body, depth + 1, text);
             }
@@ -102,10 +105,10 @@ fn show_trees(nest: &Nest, trees: &[Tree<Step>], depth: usize, text: &mut String
                 let _ = writeln!(text, "{pad}{lanes} lanes{from}");
                 show_trees(nest, body, depth + 1, text);
             }
-            Tree::Stage(stage) => {
+            Tree::Copy(chunk) => {
                 for own in &nest.staged {
                     let (tensor, extents) = (nest.templates[own.template].tensor, own.local.extents());
-                    let copies = nest.copies(own, stage);
+                    let copies = nest.copies(own, chunk);
                     let number = copies.as_ref().map_or(0, |copies| copies.number());
                     let width = copies.and_then(|copies| copies.at(0)).map_or(0, |first| first.width);
                     let name = &nest.expr.tensor(tensor).name;

@@ -1,23 +1,46 @@
 //! The loops of a reduction, down to straight-line steps and what each of these loads.
 
 use crate::expr::{AxisId, Pass, ScalarExpr};
-use crate::nest::stage::Stage;
+use crate::nest::split::Walk;
+use crate::nest::stage::Chunk;
 use crate::nest::{Items, Nest, Offsets, Template, for_each};
+use crate::schedule::Bind;
 use smallvec::SmallVec;
+
+/// What the variable of a loop says of the number of its axis's block, which is what a trip of the innermost loop walks over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Counts {
+    /// It is the number.
+    Blocks,
+    /// Of so many lanes each has a block in each trip.
+    Lanes(u32),
+    /// Each trip has so many blocks, which a loop inside counts.
+    Parts {
+        /// How many.
+        of: u32,
+    },
+    /// It counts the blocks of a trip of the loop around, or those behind so many.
+    Inside {
+        /// The number of the first of them, where it is not in a loop of its axis.
+        first: Option<u32>,
+        /// Blocks of a trip of the loop around.
+        of: u32,
+    },
+}
 
 /// The loops of the reduction, down to straight-line steps.
 #[derive(Clone, Debug)]
 pub enum Tree<S> {
-    /// `for axis in 0..trips·step step step`.
+    /// So many trips one after the other.
     Loop {
         /// A reduction axis.
         axis: AxisId,
         /// At least 2.
         trips: u32,
-        /// Distance between values.
+        /// Elements of a trip, or of what each of the lanes has of one.
         step: u32,
-        /// Lanes that share each trip, with a value of their own each.
-        lanes: u32,
+        /// What its variable says.
+        counts: Counts,
         /// What is repeated.
         body: Vec<Self>,
     },
@@ -35,7 +58,7 @@ pub enum Tree<S> {
     /// Straight-line code.
     Step(S),
     /// A copy to local memory, of what the steps that follow read.
-    Stage(Stage),
+    Copy(Chunk),
 }
 
 /// Straight-line code: loads, then updates of the accumulators.
@@ -102,7 +125,7 @@ impl Nest<'_> {
     /// The loops of the reduction and what their steps combine.
     pub fn all_steps(&self) -> Vec<Tree<Steps>> {
         let mut state = SmallVec::from_elem(None, self.expr.reduce.len());
-        if self.expr.reduce.is_empty() { vec![] } else { self.loops(&self.choice.order, &mut state) }
+        if self.expr.reduce.is_empty() { vec![] } else { self.loops(self.schedule.sequential().0, &mut state) }
     }
 
     /// The same with what each step of a pass loads.
@@ -114,13 +137,13 @@ impl Nest<'_> {
         let mut all = vec![];
         for tree in trees {
             match tree {
-                Tree::Loop { axis, trips, step, lanes, body } => {
-                    all.push(Tree::Loop { axis, trips, step, lanes, body: self.with_items(body, scalars.clone()) });
+                Tree::Loop { axis, trips, step, counts, body } => {
+                    all.push(Tree::Loop { axis, trips, step, counts, body: self.with_items(body, scalars.clone()) });
                 }
                 Tree::Lanes { axis, first, lanes, body } => {
                     all.push(Tree::Lanes { axis, first, lanes, body: self.with_items(body, scalars.clone()) })
                 }
-                Tree::Stage(stage) => all.push(Tree::Stage(stage)),
+                Tree::Copy(chunk) => all.push(Tree::Copy(chunk)),
                 Tree::Step(steps) => all.extend(steps.points().into_iter().map(|points| {
                     let items = self.items(scalars.clone(), &points, steps.width);
                     Tree::Step(Step { items, points, looped: steps.looped.clone(), width: steps.width })
@@ -130,63 +153,80 @@ impl Nest<'_> {
         all
     }
 
-    /// The rolled loops of `order`, outermost first, then straight-line steps. `state` holds what is settled of each reduction axis; what is
-    /// not is unrolled as a whole.
-    fn loops(&self, order: &[AxisId], state: &mut SmallVec<[Option<Base>; 5]>) -> Vec<Tree<Steps>> {
-        let Some((&a, inner)) = order.split_first() else { return self.steps(state) };
-        let r = a.0 - self.expr.axes.len();
-        let (extent, step, lanes) = (self.expr.reduce[r].extent, self.trip(a), self.lanes_along(a));
-        let (trips, rest) = (extent / step, extent % step);
-        if Some(a) == self.deep && self.choice.reduction_lanes > 1 {
-            return self.shared(a, inner, state);
+    /// The sequential loops of a schedule from the one at a position on, the outermost first, then straight-line steps. `state` holds what is
+    /// settled of each reduction axis; what is not is unrolled as a whole.
+    fn loops(&self, at: usize, state: &mut SmallVec<[Option<Base>; 5]>) -> Vec<Tree<Steps>> {
+        let own = match self.schedule.loops.get(at) {
+            Some(own) if own.bind == Bind::Sequential => own,
+            _ => return self.steps(state),
+        };
+        let inside = self.schedule.loops.get(at + 1).filter(|next| next.axis == own.axis && next.bind <= Bind::ReductionLane);
+        if let Some(lanes) = inside.filter(|next| next.bind == Bind::ReductionLane) {
+            return self.shared(own.axis, lanes.trips as u32, at + 2, state);
         }
+        let (r, lanes) = (own.axis.0 - self.expr.axes.len(), self.walk(own.axis).lanes);
+        let around = state[r];
+        // Of a loop of the axis around this one it has a part.
+        let part = around.unwrap_or(Base { from: 0, count: self.walk(own.axis).extent, looped: false, lanes });
+        let (trips, end) = (part.count / own.step, part.from + part.count);
+        let rest = part.count % own.step;
         let mut trees = vec![];
-        if trips == 1 {
-            state[r] = Some(Base { from: 0, count: step, looped: false, lanes });
-            trees.extend(self.copy(a, state, false));
-            trees.extend(self.loops(inner, state));
-        } else {
-            state[r] = Some(Base { from: 0, count: step, looped: true, lanes });
-            let body = self.copy(a, state, true).into_iter().chain(self.loops(inner, state)).collect();
-            trees.push(Tree::Loop { axis: a, trips: trips as u32, step: step as u32, lanes: 1, body });
-        }
-        for base in rests(extent, rest, lanes) {
+        let add = |base: Base, again: bool, state: &mut SmallVec<[Option<Base>; 5]>| {
             state[r] = Some(base);
-            trees.extend(self.copy(a, state, true));
-            trees.extend(self.loops(inner, state));
+            self.copy(at, base, again).into_iter().chain(self.loops(at + 1, state)).collect::<Vec<_>>()
+        };
+        if trips == 1 && !part.looped {
+            trees.extend(add(Base { from: part.from, count: own.step, looped: false, lanes }, false, state));
+        } else if trips > 0 {
+            let counts = match (inside, around) {
+                (Some(next), _) => Counts::Parts { of: (own.step / next.step) as u32 },
+                (None, None) => Counts::Blocks,
+                (None, Some(part)) => Counts::Inside { first: (!part.looped).then_some((part.from / own.step) as u32), of: trips as u32 },
+            };
+            let body = add(Base { from: 0, count: own.step, looped: true, lanes }, true, state);
+            trees.push(Tree::Loop { axis: own.axis, trips: trips as u32, step: own.step as u32, counts, body });
         }
-        state[r] = None;
+        // What makes no whole trip has the loops inside.
+        let left = (end - rest, rest, lanes);
+        let rests: SmallVec<[Base; 2]> = if inside.is_some() {
+            (rest > 0).then_some(left).map(Base::of).into_iter().collect()
+        } else {
+            rests(end, rest, lanes).collect()
+        };
+        for base in rests {
+            trees.extend(add(base, true, state));
+        }
+        state[r] = around;
         trees
     }
 
     /// The loop of an axis that lanes share: in each trip each has a part; what is left has the first of them.
-    fn shared(&self, a: AxisId, inner: &[AxisId], state: &mut SmallVec<[Option<Base>; 5]>) -> Vec<Tree<Steps>> {
+    fn shared(&self, a: AxisId, all: u32, inside: usize, state: &mut SmallVec<[Option<Base>; 5]>) -> Vec<Tree<Steps>> {
         let r = a.0 - self.expr.axes.len();
-        let (extent, step, vector) = (self.expr.reduce[r].extent, self.trip(a), self.lanes_along(a));
-        let all = self.choice.reduction_lanes;
+        let Walk { extent, trip: step, lanes: vector, .. } = *self.walk(a);
         let (trips, left) = ((extent / step) as u32 / all, (extent / step) as u32 % all);
         let mut trees = vec![];
         state[r] = Some(Base { from: 0, count: step, looped: true, lanes: vector });
         if trips > 1 {
-            trees.push(Tree::Loop { axis: a, trips, step: step as u32, lanes: all, body: self.loops(inner, state) });
+            trees.push(Tree::Loop { axis: a, trips, step: step as u32, counts: Counts::Lanes(all), body: self.loops(inside, state) });
         } else {
-            trees.push(Tree::Lanes { axis: a, first: Some(0), lanes: all, body: self.loops(inner, state) });
+            trees.push(Tree::Lanes { axis: a, first: Some(0), lanes: all, body: self.loops(inside, state) });
         }
         if left > 0 {
-            trees.push(Tree::Lanes { axis: a, first: Some(trips * all), lanes: left, body: self.loops(inner, state) });
+            trees.push(Tree::Lanes { axis: a, first: Some(trips * all), lanes: left, body: self.loops(inside, state) });
         }
         for base in rests(extent, extent % step, vector) {
             state[r] = Some(base);
-            trees.push(Tree::Lanes { axis: a, first: None, lanes: 1, body: self.loops(inner, state) });
+            trees.push(Tree::Lanes { axis: a, first: None, lanes: 1, body: self.loops(inside, state) });
         }
         state[r] = None;
         trees
     }
 
-    /// The copy in front of what is done with a part of the deep axis.
-    fn copy(&self, a: AxisId, state: &[Option<Base>], again: bool) -> Option<Tree<Steps>> {
-        let own = state[a.0 - self.expr.axes.len()].filter(|_| Some(a) == self.deep && !self.choice.stage.is_empty())?;
-        Some(Tree::Stage(Stage { from: own.from, count: own.count, looped: own.looped, again }))
+    /// The copy in front of what is done with a part of an axis in the loop at a position, if there is one.
+    fn copy(&self, at: usize, part: Base, again: bool) -> Option<Tree<Steps>> {
+        let copied = self.schedule.stages.iter().any(|own| own.at == at);
+        copied.then(|| Tree::Copy(Chunk { from: part.from, count: part.count, looped: part.looped, again }))
     }
 
     /// Straight-line code for one trip of the innermost loop: a step per row of an unrolled window and texel of the deep axis, then for what
@@ -203,7 +243,7 @@ impl Nest<'_> {
         let innermost = (0..base.len()).rev().find(|&r| Some(r) != deep && base[r].count > 1);
         let lanes = deep.map_or(1, |d| base[d].lanes);
         let texel = if lanes == 1 && deep.is_some_and(|d| self.packs(d)) { 4 } else { lanes };
-        let width = if self.choice.folds(self.expr) { lanes as u8 } else { self.width() };
+        let width = if self.reduces_vectors() { lanes as u8 } else { self.width() };
         let chunk = |r: usize| match r {
             r if Some(r) == innermost => base[r].count,
             r if Some(r) == deep => texel,
@@ -250,7 +290,7 @@ impl Nest<'_> {
 fn rests(extent: i64, rest: i64, lanes: i64) -> impl Iterator<Item = Base> {
     let (whole, single) = (rest / lanes * lanes, rest % lanes);
     let parts = [(extent - rest, whole, lanes), (extent - single, single, 1)].into_iter().filter(|part| part.1 > 0);
-    parts.map(|(from, count, lanes)| Base { from, count, looped: false, lanes })
+    parts.map(Base::of)
 }
 
 /// The state of a reduction axis while its loops are laid out.
@@ -263,13 +303,30 @@ struct Base {
     lanes: i64,
 }
 
+impl Base {
+    /// So many positions from one on, written out.
+    fn of((from, count, lanes): (i64, i64, i64)) -> Self {
+        Self { from, count, looped: false, lanes }
+    }
+}
+
+impl Counts {
+    /// Registers of the variable, and of the number of the block where that is another.
+    fn words(self) -> u32 {
+        match self {
+            Self::Blocks | Self::Parts { .. } => 1,
+            Self::Lanes(_) | Self::Inside { .. } => 2,
+        }
+    }
+}
+
 /// Registers of loops and of what the steps in them load; `copied` are those of a copy.
 pub fn tree_words<S>(trees: &[Tree<S>], copied: u32, step: &mut impl FnMut(&S) -> u32) -> u32 {
     let words = |tree: &Tree<S>| match tree {
-        Tree::Loop { body, lanes, .. } => 1 + u32::from(*lanes > 1) + tree_words(body, copied, step),
+        Tree::Loop { body, counts, .. } => counts.words() + tree_words(body, copied, step),
         Tree::Lanes { body, first, .. } => u32::from(first.is_some()) + tree_words(body, copied, step),
         Tree::Step(own) => step(own),
-        Tree::Stage(_) => copied,
+        Tree::Copy(_) => copied,
     };
     trees.iter().map(words).max().unwrap_or(0)
 }

@@ -82,7 +82,7 @@ impl Nest<'_> {
 
     fn alike_of(&self, t: usize, steps: &Steps, found: &mut Vec<Alike>) -> Option<()> {
         let template = &self.templates[t];
-        let (layout, vector) = (self.read_layout(t), self.choice.vector.0);
+        let (layout, vector) = (self.read_layout(t), self.vector);
         let staged = self.staged.iter().any(|own| own.template == t);
         let vectors = steps.width > 1 && template.lanes != LaneKind::Same;
         let mut dims: SmallVec<[SmallVec<[i64; 16]>; 5]> = SmallVec::new();
@@ -94,7 +94,7 @@ impl Nest<'_> {
                     Some(split) => (0, i64::from(split.tile), i64::from(split.width)),
                     None => (steps.from[a.0 - self.splits.len()], steps.counts[a.0 - self.splits.len()], 1),
                 };
-                if count > 1 || vectors && a == vector || a.0 >= self.splits.len() && steps.steps[a.0 - self.splits.len()] > 1 {
+                if count > 1 || vectors && Some(a) == vector || a.0 >= self.splits.len() && steps.steps[a.0 - self.splits.len()] > 1 {
                     if moved.contains(&a) {
                         return None;
                     }
@@ -109,8 +109,8 @@ impl Nest<'_> {
         // As in `Nest::operand`.
         let mut width = 1;
         if vectors {
-            let along = template.index.iter().position(|form| form.coefficient(vector) != 0)?;
-            let c = i64::from(template.index[along].coefficient(vector));
+            let along = template.index.iter().position(|form| self.along_vector(form) != 0)?;
+            let c = i64::from(self.along_vector(&template.index[along]));
             width = match layout.block() {
                 _ if template.lanes == LaneKind::Apart => 1,
                 None => steps.width,
@@ -202,7 +202,7 @@ impl Nest<'_> {
             .map(|(a, split)| {
                 let key = |i: i64| {
                     let first = (split.blocks - 1) * split.per_item() + i * i64::from(split.width);
-                    let lanes = if self.choice.vector.0.0 == a { last_lane } else { 0 };
+                    let lanes = if self.vector == Some(AxisId(a)) { last_lane } else { 0 };
                     let mut key = u64::from(first >= split.extent) | u64::from(first + lanes >= split.extent) << 1;
                     // Whole vectors, or one lane after the other: the first and the last tell all between them.
                     for (n, &d) in clipped.iter().enumerate() {

@@ -2,8 +2,9 @@
 
 use crate::expr::{AxisId, Index};
 use crate::layout::{Layout, Place, is_free};
-use crate::nest::{Nest, Split};
-use crate::schedule::axis;
+use crate::nest::Nest;
+use crate::nest::split::Split;
+use crate::schedule::Bind;
 use smallvec::SmallVec;
 
 impl<'a> Nest<'a> {
@@ -13,7 +14,7 @@ impl<'a> Nest<'a> {
         let tensors = self.expr.inputs.iter().chain([&self.expr.output]).enumerate();
         tensors
             .map(|(t, tensor)| {
-                let place = self.choice.place[t];
+                let place = self.schedule.places[t];
                 if !is_free(tensor) {
                     return Layout::of(tensor, place);
                 }
@@ -22,7 +23,7 @@ impl<'a> Nest<'a> {
                 let extents: Vec<i64> =
                     (0..tensor.shape.len()).map(|d| self.padded_extent(tensor.shape[d], index.and_then(|i| i.get(d)))).collect();
                 let innermost = index
-                    .and_then(|i| i.iter().position(|form| self.width() > 1 && form.coefficient(self.choice.vector.0) == 1))
+                    .and_then(|i| i.iter().position(|form| self.along_vector(form) == 1))
                     .or_else(|| image.then(|| index.and_then(|i| (0..i.len()).rev().find(|&d| self.aligned(&i[d], 4)))).flatten())
                     .unwrap_or(tensor.shape.len() - 1);
                 match index {
@@ -53,8 +54,11 @@ impl<'a> Nest<'a> {
         let reduced = |d: usize| along(d).filter(|a| a.0 >= parallel && d != innermost);
         order.extend((0..index.len()).filter(|&d| d != innermost && reduced(d).is_none()).map(|d| (d, 1)));
         let of_axis = |a: AxisId| (0..index.len()).filter(move |&d| reduced(d) == Some(a));
-        let looped = |a: AxisId| self.choice.order.contains(&a) && self.trip(a) < axis(self.expr, a).extent;
-        order.extend(self.choice.order.iter().filter(|&&a| looped(a)).flat_map(|&a| of_axis(a).map(move |d| (d, self.trip(a)))));
+        let looped = |a: AxisId| self.walk(a).rolled && self.trip(a) < self.walk(a).extent;
+        let sequential = self.schedule.sequential().1.iter().filter(|own| own.bind == Bind::Sequential);
+        let mut rolled: SmallVec<[AxisId; 4]> = sequential.map(|own| own.axis).filter(|&a| looped(a)).collect();
+        rolled.dedup();
+        order.extend(rolled.iter().flat_map(|&a| of_axis(a).map(move |d| (d, self.trip(a)))));
         let inside = (0..self.expr.reduce.len()).map(|r| AxisId(parallel + r)).filter(|&a| !looped(a) || self.trip(a) > 1);
         order.extend(inside.flat_map(|a| of_axis(a).map(|d| (d, 1))));
         order.push((innermost, 1));

@@ -13,7 +13,7 @@ impl Nest<'_> {
 
     /// How many lanes have results of others put onto theirs, one time after the other.
     pub fn halves(&self) -> impl Iterator<Item = u32> + use<> {
-        std::iter::successors(Some(self.choice.reduction_lanes / 2), |half| Some(half / 2)).take_while(|half| *half > 0)
+        std::iter::successors(Some(self.reduction_lanes / 2), |half| Some(half / 2)).take_while(|half| *half > 0)
     }
 
     /// Local memory: the copies, then, where lanes share reductions, what they combine: a result for each point of the tile and each lane.

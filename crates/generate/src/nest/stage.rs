@@ -23,14 +23,14 @@ const LAST_LANES: u32 = 64;
 /// Copies that a work-item makes one after the other, written out.
 const MOST_COPIES: i64 = 16;
 
-/// When tensors are copied: a part of the deep axis, in its loop, with all of the axes whose loops are inside, which are all others.
+/// What is copied at a time: a part of the deep axis, with all of the axes whose loops are inside, which are all others.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Stage {
+pub struct Chunk {
     /// The first position along the deep axis, in the first trip of its loop.
     pub from: i64,
     /// Positions along it that are read until the next copy.
     pub count: i64,
-    /// Whether the loop of the deep axis is around the copy.
+    /// Whether a loop of the deep axis is around the copy.
     pub looped: bool,
     /// Whether something was copied before it.
     pub again: bool,
@@ -43,7 +43,7 @@ pub enum Moves {
     Group(usize),
     /// A digit of lanes: a position in [`Nest::lane_parts`].
     Lane(usize),
-    /// The trip of a reduction axis's loop.
+    /// The trip of a reduction axis's loop around the copy.
     Trip(AxisId),
 }
 
@@ -141,16 +141,26 @@ impl Copies<'_> {
 }
 
 impl Nest<'_> {
+    /// Elements of the deep axis that are copied at a time.
+    fn copied(&self) -> i64 {
+        self.schedule.stages.first().map_or(1, |own| self.schedule.loops[own.at].step)
+    }
+
+    /// Whether there is a loop of the deep axis inside of that in which tensors are copied.
+    pub fn nested(&self) -> bool {
+        self.deep.is_some_and(|a| self.copied() > self.trip(a))
+    }
+
     /// The tensors that are copied. `None` where a copy cannot be made in few affine steps.
     pub fn stage(&self) -> Option<Vec<Staged>> {
-        let templates = (0..self.templates.len()).filter(|&t| self.choice.stage.contains(&self.templates[t].tensor));
+        let templates = (0..self.templates.len()).filter(|&t| self.schedule.copies(self.templates[t].tensor));
         templates.map(|t| self.staged(t)).collect()
     }
 
     fn staged(&self, template: usize) -> Option<Staged> {
         let index = self.templates[template].index;
         let tensor = &self.layouts[self.templates[template].tensor];
-        let part = self.part(index, self.trip(self.deep?));
+        let part = self.part(index, self.copied());
         let (memory, _) = tensor.innermost()?;
         let innermost = self.read_along(index).unwrap_or(memory);
         let width = (0..).map(|n| WIDEST >> n).find(|&width| width == 1 || self.copies_whole(index, tensor, &part, memory, width))?;
@@ -167,7 +177,7 @@ impl Nest<'_> {
         let local = Layout::ordered(&extents, (0..index.len()).filter(|&d| d != innermost).chain([innermost]).map(|d| (d, 1)));
 
         // Digits of lanes, the fastest first, to dimensions, the fastest first.
-        let lanes = self.choice.launch_order.iter().map(|&axis| LanePart { axis, below: 1, size: self.splits[axis].lanes });
+        let lanes = self.launched.iter().map(|&axis| LanePart { axis, below: 1, size: self.splits[axis].lanes });
         let mut free: Vec<LanePart> = lanes.filter(|part| part.size > 1).rev().collect();
         let mut shares = vec![];
         let mut reps = 1;
@@ -193,9 +203,8 @@ impl Nest<'_> {
 
     /// The dimension along which lanes of a vector read side by side.
     pub fn read_along(&self, index: &[Index]) -> Option<usize> {
-        let vector = self.choice.vector.0;
-        let mut moving = (0..index.len()).filter(|&d| self.width() > 1 && index[d].coefficient(vector) != 0);
-        let first = moving.next().filter(|&d| index[d].coefficient(vector) == 1)?;
+        let mut moving = (0..index.len()).filter(|&d| self.along_vector(&index[d]) != 0);
+        let first = moving.next().filter(|&d| self.along_vector(&index[d]) == 1)?;
         moving.next().is_none().then_some(first)
     }
 
@@ -205,6 +214,7 @@ impl Nest<'_> {
             let step = match self.splits.get(a.0) {
                 Some(split) if split.groups > 1 => i64::from(c) * split.per_item() * i64::from(split.lanes),
                 Some(_) => 0,
+                None if Some(a) == self.deep => i64::from(c) * self.copied(),
                 None => i64::from(c) * self.trip(a),
             };
             step % width == 0
@@ -230,7 +240,7 @@ impl Nest<'_> {
     /// last dimension of a launch.
     pub fn cut_lanes(&self, staged: &[Staged]) -> Option<Vec<LanePart>> {
         let mut parts = vec![];
-        for &a in &self.choice.launch_order {
+        for &a in &self.launched {
             let all = self.splits[a].lanes;
             let own = staged.iter().flat_map(|own| own.shares.iter().map(|share| share.part).chain(own.spare.iter().copied()));
             let mut cuts: Vec<u32> = own.filter(|part| part.axis == a).map(|part| part.below).chain([1, all]).collect();
@@ -238,22 +248,22 @@ impl Nest<'_> {
             cuts.dedup();
             parts.extend(cuts.windows(2).map(|cut| LanePart { axis: a, below: cut[0], size: cut[1] / cut[0] }));
         }
-        if let Some(deep) = self.deep.filter(|_| self.choice.reduction_lanes > 1) {
+        if let Some(deep) = self.deep.filter(|_| self.reduction_lanes > 1) {
             // Neighbouring lanes read neighbours, where what is reduced lies side by side.
             let at = if runs_along(self.expr, deep) { 0 } else { parts.len() };
-            parts.insert(at, LanePart { axis: deep.0, below: 1, size: self.choice.reduction_lanes });
+            parts.insert(at, LanePart { axis: deep.0, below: 1, size: self.reduction_lanes });
         }
         let last: u32 = parts.iter().skip(2).map(|part| part.size).product();
-        (last <= LAST_LANES || !self.choice.meets()).then_some(parts)
+        (last <= LAST_LANES || !self.schedule.meets()).then_some(parts)
     }
 
     /// The loads and stores of one work-item that copy a tensor.
-    pub fn copies<'n>(&'n self, own: &'n Staged, stage: &Stage) -> Option<Copies<'n>> {
+    pub fn copies<'n>(&'n self, own: &'n Staged, chunk: &Chunk) -> Option<Copies<'n>> {
         let template = &self.templates[own.template];
         let layout = &self.layouts[template.tensor];
-        let part = self.part(template.index, stage.count);
+        let part = self.part(template.index, chunk.count);
         let (memory, _) = layout.innermost()?;
-        let origins: Position = template.index.iter().map(|form| self.origin(form, stage)).collect::<Option<_>>()?;
+        let origins: Position = template.index.iter().map(|form| self.origin(form, chunk)).collect::<Option<_>>()?;
         // What is left of an axis may be no whole vectors.
         let whole = [part[memory], origins[memory].constant].iter().all(|number| number % own.width == 0);
         let width = if whole { own.width } else { 1 };
@@ -267,7 +277,7 @@ impl Nest<'_> {
             }
         }
         let spare = own.spare.iter().flat_map(|part| self.digits(*part)).map(|(number, _)| (Affine::var(Moves::Lane(number)), 1));
-        let ends = (0..part.len()).filter(|&d| self.leaves(&template.index[d], stage, part[d], layout.extents()[d])).collect();
+        let ends = (0..part.len()).filter(|&d| self.leaves(&template.index[d], chunk, part[d], layout.extents()[d])).collect();
         Some(Copies { own, layout, memory, width, origins, digits, lanes, spare: spare.collect(), ends, loads })
     }
 
@@ -278,15 +288,15 @@ impl Nest<'_> {
     }
 
     /// The first position that a group's copy has along a dimension.
-    fn origin(&self, form: &Index, stage: &Stage) -> Option<Affine<Moves>> {
+    fn origin(&self, form: &Index, chunk: &Chunk) -> Option<Affine<Moves>> {
         let mut origin = Affine::constant(form.constant);
         for &(a, c) in form.terms() {
             match self.splits.get(a.0) {
                 Some(split) => origin.add_term(Moves::Group(a.0), i64::from(c) * split.per_item() * i64::from(split.lanes))?,
                 None if Some(a) == self.deep => {
-                    origin.constant = origin.constant.checked_add(i64::from(c) * stage.from)?;
-                    if stage.looped {
-                        origin.add_term(Moves::Trip(a), i64::from(c) * self.trip(a))?;
+                    origin.constant = origin.constant.checked_add(i64::from(c) * chunk.from)?;
+                    if chunk.looped {
+                        origin.add_term(Moves::Trip(a), i64::from(c) * self.copied())?;
                     }
                 }
                 None => {}
@@ -296,12 +306,12 @@ impl Nest<'_> {
     }
 
     /// Whether some group's copy reaches beyond an end of the tensor.
-    fn leaves(&self, form: &Index, stage: &Stage, extent: i64, tensor: i64) -> bool {
+    fn leaves(&self, form: &Index, chunk: &Chunk, extent: i64, tensor: i64) -> bool {
         let first = form.range(|a| match self.splits.get(a.0) {
             Some(split) => Interval::new(0, (split.groups - 1) * split.per_item() * i64::from(split.lanes)),
             None if Some(a) == self.deep => {
-                let last = if stage.looped { (axis(self.expr, a).extent / self.trip(a) - 1) * self.trip(a) } else { 0 };
-                Interval::new(stage.from, stage.from + last)
+                let last = if chunk.looped { (self.walk(a).extent / self.copied() - 1) * self.copied() } else { 0 };
+                Interval::new(chunk.from, chunk.from + last)
             }
             None => Interval::exactly(0),
         });
@@ -314,7 +324,7 @@ impl Nest<'_> {
             let terms = form.terms().iter().filter_map(|&(a, c)| match self.splits.get(a.0) {
                 Some(split) => (split.lanes > 1).then(|| (a, i64::from(c) * split.per_item())),
                 None => {
-                    let inside = looped[a.0 - self.splits.len()] && Some(a) != self.deep;
+                    let inside = looped[a.0 - self.splits.len()] && (Some(a) != self.deep || self.nested());
                     inside.then(|| (a, i64::from(c) * self.trip(a)))
                 }
             });
@@ -325,11 +335,14 @@ impl Nest<'_> {
         own.local.axes().iter().map(|axis| moves(&index[axis.dim])).collect()
     }
 
-    /// The constant part of where the copy is read for an offset of a load.
-    pub fn read_at(&self, own: &Staged, stage: &Stage, offsets: &[i64]) -> SmallVec<[i64; 4]> {
+    /// The constant part of where the copy is read for an offset of a load, loops of `looped` axes running.
+    pub fn read_at(&self, own: &Staged, chunk: &Chunk, offsets: &[i64], looped: &[bool]) -> SmallVec<[i64; 4]> {
         let index = self.templates[own.template].index;
+        let looped = self.deep.is_some_and(|a| looped[a.0 - self.splits.len()]);
         let deep = |form: &Index| self.deep.map_or(0, |a| i64::from(form.coefficient(a)));
-        let before = |form: &Index| form.constant + deep(form) * stage.from;
+        // A loop inside of the copy counts from where it begins.
+        let from = if looped { 0 } else { chunk.from };
+        let before = |form: &Index| form.constant + deep(form) * from;
         own.local.axes().iter().map(|axis| offsets[axis.dim] - before(&index[axis.dim])).collect()
     }
 }

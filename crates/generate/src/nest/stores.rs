@@ -33,7 +33,7 @@ pub struct StoreBound {
 impl Nest<'_> {
     /// Elements behind the first one that a store so wide reaches along a dimension, where each lane is judged by itself.
     pub fn clipped_run(&self, d: usize, lanes: u8, per_lane: bool) -> i64 {
-        if per_lane && self.expr.store[d].coefficient(self.choice.vector.0) != 0 { i64::from(lanes) - 1 } else { 0 }
+        if per_lane && self.along_vector(&self.expr.store[d]) != 0 { i64::from(lanes) - 1 } else { 0 }
     }
 
     /// Whether what is beyond the end of an axis is outside of the output, too, so that this alone is asked.
@@ -60,17 +60,17 @@ impl Nest<'_> {
     /// The stores of one tile point, and of a point of the reduction where each has results, so many lanes wide: whole vectors where lanes are
     /// consecutive in memory, single lanes otherwise.
     pub fn stores(&self, at: &[i64], point: &[i64], width: u8) -> Vec<StoreItem> {
-        let vector = self.choice.vector.0;
+        let vector = self.vector;
         let store = |start: u8, lanes: u8, per_lane: bool| {
             let position = |a: usize| {
-                let lane = if vector.0 == a { i64::from(start) } else { 0 };
+                let lane = if vector == Some(AxisId(a)) { i64::from(start) } else { 0 };
                 let first = self.splits.get(a).map_or_else(|| point[a - self.splits.len()], |split| at[a] * i64::from(split.width));
                 first + lane
             };
             let at = |form: &Index| form.constant + form.terms().iter().map(|&(a, c)| i64::from(c) * position(a.0)).sum::<i64>();
             let offsets: Offsets = self.expr.store.iter().map(at).collect();
             let bounds = self.splits.iter().enumerate().filter_map(|(a, split)| {
-                let run = if vector.0 == a && per_lane { i64::from(lanes) - 1 } else { 0 };
+                let run = if vector == Some(AxisId(a)) && per_lane { i64::from(lanes) - 1 } else { 0 };
                 let last = (split.blocks - 1) * split.per_item() + position(a) + run;
                 (last >= split.extent && !self.ends_with_output(AxisId(a))).then(|| StoreBound {
                     value: Coord::term(AxisId(a), (split.tile * split.width) as i32).with_constant(position(a)),
@@ -90,7 +90,7 @@ impl Nest<'_> {
         };
         let layout = self.output_layout();
         let innermost = layout.innermost().map(|own| own.0);
-        let consecutive = self.expr.store.iter().enumerate().all(|(d, form)| form.coefficient(vector) == i32::from(innermost == Some(d)));
+        let consecutive = self.expr.store.iter().enumerate().all(|(d, form)| self.along_vector(form) == i32::from(innermost == Some(d)));
         match layout.block() {
             // Whole blocks, behind the last of which nothing follows that matters: the first element decides.
             Some((_, block)) if layout.is_image() || width > 1 && consecutive => {

@@ -15,18 +15,17 @@ impl Writer<'_> {
 
     /// The integers that a form is.
     pub fn position(&self, form: &Index, at: At) -> Value {
-        let lanes = if at.width > 1 && form.coefficient(self.nest.choice.vector.0) != 0 { at.width } else { 1 };
+        let lanes = if at.width > 1 && self.nest.along_vector(form) != 0 { at.width } else { 1 };
         Value::joined((0..lanes).map(|lane| self.place(form, at, lane)).collect(), lanes, Scalar::I32)
     }
 
     /// Elements of a tensor where forms and numbers say: side by side where only the innermost dimension moves with lanes, and is no number.
     pub fn gather(&self, tensor: usize, index: &[Index], found: &[(usize, Value)], at: At) -> Value {
-        let vector = self.nest.choice.vector.0;
         let kind = self.expr.inputs[tensor].element.widened();
         let innermost = self.nest.layouts[tensor].innermost().map(|own| own.0);
-        let moving = |d: usize| index[d].coefficient(vector) != 0 || found.iter().any(|own| own.0 == d && own.1.width > 1);
+        let moving = |d: usize| self.nest.along_vector(&index[d]) != 0 || found.iter().any(|own| own.0 == d && own.1.width > 1);
         let moving: Vec<usize> = (0..index.len()).filter(|&d| at.width > 1 && moving(d)).collect();
-        let beside = |d: usize| Some(d) == innermost && index[d].coefficient(vector) == 1 && found.iter().all(|own| own.0 != d);
+        let beside = |d: usize| Some(d) == innermost && self.nest.along_vector(&index[d]) == 1 && found.iter().all(|own| own.0 != d);
         let load = |lane: u8, width: u8| self.found(tensor, (index, found), at, (lane, width));
         match moving[..] {
             [] => Value { expr: load(0, 1), width: 1, kind },

@@ -1,0 +1,412 @@
+//! The knobs of an expression, and what schedules they make.
+
+mod legal;
+mod offers;
+
+use crate::expr::{AxisId, Index, Tensor, TensorExpr};
+use crate::knobs::legal::meeting_pays;
+use crate::knobs::offers::{MOST_PLACES, places, reduction_lanes, stages, without_rest};
+use crate::layout::{Place, packed_dim};
+use crate::parts::Part;
+use crate::passes::Passes;
+use crate::schedule::{Bind, Known, Loop, Schedule, Stage, WINDOW, axis, deep_axis, runs_along};
+use smallvec::SmallVec;
+use std::collections::BTreeMap;
+use std::ops::Range;
+use warpsight_ir::{Config, ConfigSpace, Knob, Name, Scalar};
+
+/// Values of the knob `tile_*` for the three largest parallel axes, largest extent first.
+const TILES: [&[i32]; 3] = [&[1, 2, 4, 8], &[1, 2, 4, 8], &[1, 2]];
+/// The same where only one axis is long: it alone offers choice.
+const LONG_TILES: &[i32] = &[1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32];
+/// Further shapes where no axis is longer than [`SHORT`], so that large groups do not fit.
+const SHORT_GROUPS: [[u32; 3]; 6] = [[8, 1, 1], [8, 4, 1], [4, 4, 1], [2, 8, 1], [8, 2, 2], [2, 2, 2]];
+/// See [`SHORT_GROUPS`].
+const SHORT: i64 = 32;
+/// An axis below this extent offers little choice.
+const LONG: i64 = 8;
+/// Work-group shapes along a single long axis.
+const LONG_GROUPS: [u32; 9] = [4, 8, 16, 32, 64, 96, 128, 192, 256];
+/// Further shapes where lanes share reductions, so that a group may have one result alone.
+const SHARING_GROUPS: [[u32; 3]; 2] = [[1, 1, 1], [2, 1, 1]];
+/// The lanes of these.
+const SHARING_LANES: u32 = 2;
+/// Work-group shapes over the same three axes; each is clipped to the extents.
+const GROUPS: [[u32; 3]; 7] = [[64, 1, 1], [8, 8, 1], [16, 4, 1], [4, 16, 1], [16, 1, 1], [4, 4, 4], [32, 8, 1]];
+/// The knob that says which of these.
+pub const GROUP: &str = "group";
+/// Steps of a deep reduction that are written out at most, but for what is read in wider blocks.
+const UNROLLED: i32 = 8;
+/// In place of values of the knobs of arrangement: one lane, axes in their order.
+const NOT_ARRANGED: i32 = -1;
+
+/// What work-items of a group may meet for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Meeting {
+    /// To copy inputs to local memory.
+    pub copies: bool,
+    /// To share reductions.
+    pub shares: bool,
+}
+
+impl Meeting {
+    /// Whatever there is.
+    pub const ANY: Self = Self { copies: true, shares: true };
+
+    /// Whether work-items may meet for this.
+    pub fn allows(self, what: Self) -> bool {
+        (self.copies || !what.copies) && (self.shares || !what.shares)
+    }
+}
+
+/// What the knobs of an expression mean. Positions of knobs in the space are fixed by the order of fields here.
+#[derive(Clone, Debug)]
+pub struct Knobs {
+    /// The parallel axes that are tiled and spread over lanes, largest extent first, at most three.
+    pub main: Vec<AxisId>,
+    /// The axes that may be vectorised; the first is the contiguous one, the last may be the deep reduction axis.
+    pub vector_axes: Vec<AxisId>,
+    /// Longest reduction axis that is no window.
+    pub deep: Option<AxisId>,
+    /// The other reduction axes in order.
+    pub window: Vec<AxisId>,
+    /// Tensors that may lie in several ways: positions in `inputs`, then `inputs.len()` for the output; and these ways.
+    pub placeable: Vec<(usize, Vec<Place>)>,
+    /// Orders of the rolled reduction loops, outermost first.
+    pub orders: Vec<Vec<AxisId>>,
+    /// Which inputs work-items of a group copy to local memory together: none first.
+    pub stages: Vec<SmallVec<[usize; 2]>>,
+    /// Lanes that may share a reduction.
+    pub reduction_lanes: Vec<i32>,
+    /// Positions of the knobs by which work-items of a group meet, each with its value by which they do not, and for what they meet.
+    pub meeting: SmallVec<[(usize, i32, Meeting); 2]>,
+    /// Work-group shapes over the main axes.
+    pub groups: Vec<Vec<u32>>,
+    /// What each work-item walks over in any case.
+    pub known: Option<Known>,
+    /// The space people see.
+    pub space: ConfigSpace,
+}
+
+impl Knobs {
+    /// The knobs of an expression.
+    pub fn of(expr: &TensorExpr, passes: Passes) -> Self {
+        let parallel = expr.axes.len();
+        let mut main: Vec<AxisId> = (0..parallel).map(AxisId).filter(|&a| !expr.written_out(a)).collect();
+        main.sort_by_key(|a| std::cmp::Reverse(expr.axes[a.0].extent));
+        main.truncate(3);
+
+        let mut vector_axes: Vec<AxisId> = vec![];
+        let contiguous = expr.store.last().and_then(single_axis);
+        let packed = expr.store.get(packed_dim(expr.store.len())).and_then(single_axis);
+        for axis in [contiguous, packed, main.first().copied()].into_iter().flatten() {
+            if axis.0 < parallel && !vector_axes.contains(&axis) && !expr.written_out(axis) {
+                vector_axes.push(axis);
+            }
+        }
+
+        let reduce = (0..expr.reduce.len()).map(|i| AxisId(parallel + i));
+        let deep = deep_axis(expr);
+        vector_axes.extend(deep.filter(|&a| runs_along(expr, a)));
+        // A second long reduction axis is an ordinary rolled loop, like a window that is never unrolled.
+        let window: Vec<AxisId> = reduce.filter(|a| Some(*a) != deep).collect();
+        let mut orders = vec![deep.into_iter().chain(window.iter().copied()).collect::<Vec<_>>()];
+        let reversed: Vec<AxisId> = orders[0].iter().rev().copied().collect();
+        if reversed != orders[0] {
+            orders.push(reversed);
+        }
+        let tensors = expr.inputs.iter().chain([&expr.output]).enumerate();
+        // What is found through numbers lies row by row, as integers do.
+        let gathered = expr.gathered();
+        // Buffers alone are read and written in one kernel.
+        let shared = (Part::proper(expr).is_some() || expr.kept().is_some()).then_some(expr.inputs.len());
+        let movable = |(t, tensor): &(usize, &Tensor)| !gathered.contains(t) && shared != Some(*t) && tensor.element != Scalar::I32;
+        let mut placeable: Vec<(usize, Vec<Place>)> =
+            tensors.filter(movable).map(|(t, tensor)| (t, places(tensor, passes))).filter(|own| own.1.len() > 1).collect();
+        // Of many tensors all ways together are too many to look at: the last inputs lie row by row.
+        let together =
+            |own: &[(usize, Vec<Place>)]| own.iter().try_fold(1_usize, |n, own| n.checked_mul(own.1.len())).unwrap_or(usize::MAX);
+        while together(&placeable) > MOST_PLACES
+            && let Some(last) = placeable.iter().rposition(|own| own.0 < expr.inputs.len())
+        {
+            placeable.remove(last);
+        }
+
+        let (stages, reduction_lanes) = (stages(expr, deep, &main), reduction_lanes(expr, deep));
+        let space = ConfigSpace { knobs: vec![] };
+        let (groups, meeting) = (vec![], SmallVec::new());
+        let points = expr.axes.iter().enumerate().filter(|own| expr.written_out(AxisId(own.0))).map(|own| own.1.extent as u32).product();
+        let known = expr.known_terms().map(|terms| Known { points, terms: terms as u32 });
+        let mut knobs = Self { main, vector_axes, deep, window, placeable, orders, stages, reduction_lanes, meeting, groups, known, space };
+        knobs.groups = knobs.groups(expr);
+        knobs.space.knobs = knobs.describe(expr);
+        let position = |name: &str| knobs.space.knobs.iter().position(|knob| *knob.name == *name);
+        let copies = ("stage", 0, Meeting { copies: true, shares: false });
+        let shares = ("reduction_lanes", 1, Meeting { copies: false, shares: true });
+        let known = |(name, apart, what): (&str, i32, Meeting)| Some((position(name)?, apart, what));
+        let meeting = [copies, shares].into_iter().filter_map(known).collect();
+        knobs.meeting = meeting;
+        knobs
+    }
+
+    /// Whether one axis alone is long.
+    fn alone(&self, expr: &TensorExpr) -> bool {
+        self.main.iter().filter(|&&a| axis(expr, a).extent >= LONG).count() == 1
+    }
+
+    fn window_unrollable(&self, expr: &TensorExpr) -> bool {
+        !self.window.is_empty() && self.window.iter().all(|&a| axis(expr, a).extent <= WINDOW)
+    }
+
+    fn describe(&self, expr: &TensorExpr) -> Vec<Knob> {
+        let number = |name: String, values: Vec<i32>| Knob { name: name.into(), values, labels: vec![] };
+        let labelled = |name: &str, labels: Vec<String>| Knob {
+            name: name.into(),
+            values: (0..labels.len() as i32).collect(),
+            labels: labels.into_iter().map(Name::from).collect(),
+        };
+        let mut knobs = vec![];
+        for (i, &a) in self.main.iter().enumerate() {
+            let axis = axis(expr, a);
+            let tiles = if i == 0 && self.alone(expr) { LONG_TILES } else { TILES[i] };
+            let mut tiles: Vec<i32> = tiles.iter().copied().filter(|&t| i64::from(t) <= axis.extent).collect();
+            tiles.extend(without_rest(axis.extent));
+            tiles.sort_unstable();
+            tiles.dedup();
+            knobs.push(number(format!("tile_{}", axis.name), tiles));
+        }
+        let longest = self.vector_axes.iter().map(|&a| axis(expr, a).extent).max().unwrap_or(1);
+        knobs.push(number("vector".into(), [1, 2, 4, 8, 16].into_iter().filter(|&v| v == 1 || i64::from(v) < 2 * longest).collect()));
+        knobs.push(labelled("vector_axis", self.names(expr, &self.vector_axes)));
+        let depth = self.deep.map_or(1, |a| axis(expr, a).extent);
+        knobs.push(number("unroll".into(), [1, 2, 4, 8, 16].into_iter().filter(|&u| i64::from(u) <= depth).collect()));
+        let window: &[&str] = match self.window_unrollable(expr) {
+            _ if expr.coefficients.is_some() => &["unrolled"],
+            true => &["rolled", "unrolled"],
+            false => &["rolled"],
+        };
+        knobs.push(labelled("window", window.iter().map(|own| (*own).to_owned()).collect()));
+        let order = |o: &Vec<AxisId>| self.names(expr, o).concat();
+        knobs.push(labelled("order", self.orders.iter().map(order).collect()));
+        if self.stages.len() > 1 {
+            let names = |own: &SmallVec<[usize; 2]>| own.iter().map(|&t| &*expr.inputs[t].name).collect::<Vec<_>>().join("+");
+            let label = |own: &SmallVec<[usize; 2]>| if own.is_empty() { "none".to_owned() } else { names(own) };
+            knobs.push(labelled("stage", self.stages.iter().map(label).collect()));
+        }
+        if self.reduction_lanes.len() > 1 {
+            knobs.push(number("reduction_lanes".into(), self.reduction_lanes.clone()));
+        }
+        knobs.push(labelled(GROUP, self.groups.iter().map(|g| g.iter().map(u32::to_string).collect::<Vec<_>>().join("x")).collect()));
+        knobs.push(labelled("lanes_first", self.names(expr, &self.main[..self.main.len().min(2)])));
+        for (t, places) in &self.placeable {
+            let name = expr.inputs.get(*t).map_or(&expr.output.name, |t| &t.name);
+            knobs.push(labelled(&format!("place_{name}"), places.iter().map(|place| place.label()).collect()));
+        }
+        knobs
+    }
+
+    fn names(&self, expr: &TensorExpr, axes: &[AxisId]) -> Vec<String> {
+        if axes.is_empty() { vec!["none".into()] } else { axes.iter().map(|&a| axis(expr, a).name.to_string()).collect() }
+    }
+
+    /// Work-group shapes over the main axes: no longer along an axis than the next power of two of its extent, each once.
+    fn groups(&self, expr: &TensorExpr) -> Vec<Vec<u32>> {
+        let mut shapes: Vec<Vec<u32>> = vec![];
+        let long = if self.alone(expr) { LONG_GROUPS.as_slice() } else { &[] };
+        let short = self.main.iter().all(|&a| axis(expr, a).extent <= SHORT);
+        let short = if short { SHORT_GROUPS.as_slice() } else { &[] };
+        let sharing = if self.reduction_lanes.len() > 1 { SHARING_GROUPS.as_slice() } else { &[] };
+        let further = [sharing, short].concat();
+        for shape in GROUPS.into_iter().chain(long.iter().map(|&lanes| [lanes, 1, 1])).chain(further) {
+            let clip = |(&a, &lanes): (&AxisId, &u32)| lanes.min((axis(expr, a).extent as u32).next_power_of_two());
+            let clipped: Vec<u32> = self.main.iter().zip(&shape).map(clip).collect();
+            if !shapes.contains(&clipped) {
+                shapes.push(clipped);
+            }
+        }
+        shapes
+    }
+
+    /// Lanes of a configuration along each of its axes that have some, by name.
+    pub fn lanes<'e>(&self, expr: &'e TensorExpr, config: &Config) -> BTreeMap<&'e str, u32> {
+        let at = self.space.knobs.iter().position(|knob| &*knob.name == GROUP);
+        let group = at.and_then(|at| self.groups.get(*config.0.get(at)? as usize));
+        let lanes = |(&a, &lanes): (&AxisId, &u32)| (&*axis(expr, a).name, lanes);
+        group.into_iter().flat_map(|group| self.main.iter().zip(group).map(lanes)).filter(|own| own.1 > 1).collect()
+    }
+
+    /// The value of the knob of groups with these lanes.
+    pub fn group(&self, expr: &TensorExpr, lanes: &BTreeMap<&str, u32>) -> Option<i32> {
+        let known = lanes.keys().all(|name| self.main.iter().any(|&a| *axis(expr, a).name == **name));
+        let wanted: Vec<u32> = self.main.iter().map(|&a| lanes.get(&*axis(expr, a).name).copied().unwrap_or(1)).collect();
+        self.groups.iter().position(|own| known && *own == wanted).map(|at| at as i32)
+    }
+
+    /// The schedule of a configuration; `None` where it is not legal.
+    pub fn schedule(&self, expr: &TensorExpr, config: &Config) -> Option<Schedule> {
+        let knobs = &self.space.knobs;
+        if config.0.len() != knobs.len() || !knobs.iter().zip(&config.0).all(|(k, v)| k.values.contains(v)) {
+            return None;
+        }
+        let (loops, places) = config.0.split_at(self.scheduled());
+        let mut schedule = self.loops(expr, loops)?;
+        self.put(&mut schedule, places);
+        (self.agree(&config.0, places) && self.whole_blocks(expr, &schedule)).then_some(schedule)
+    }
+
+    /// Vector lanes of a configuration.
+    pub fn vector(&self, config: &Config) -> Option<u32> {
+        config.0.get(self.main.len()).map(|&width| width as u32)
+    }
+
+    /// What work-items of a group meet for by values of the knobs of a schedule, and of any that follow.
+    pub fn meets(&self, values: &[i32]) -> Meeting {
+        let own = self.meeting.iter().filter(|own| values.get(own.0).is_some_and(|&value| value != own.1));
+        own.fold(Meeting::default(), |all, own| Meeting { copies: all.copies || own.2.copies, shares: all.shares || own.2.shares })
+    }
+
+    /// Puts tensors where values of the knobs of places say.
+    pub fn put(&self, schedule: &mut Schedule, places: &[i32]) {
+        self.placeable.iter().zip(places).for_each(|((t, known), &place)| schedule.places[*t] = known[place as usize]);
+    }
+
+    /// Whether tensors that are packed are so alike: blocks of two widths, or blocks and texels, are not in one kernel. Loops are unrolled
+    /// further than usual for wide blocks only. Of values of all knobs before those of places, or more, and of these.
+    pub fn agree(&self, values: &[i32], places: &[i32]) -> bool {
+        let unroll = values[self.main.len() + 2];
+        let own = self.placeable.iter().zip(places).map(|((_, known), &place)| known[place as usize]);
+        let mut packed = own.filter_map(|place| Some((place.is_image(), place.block()?)));
+        let first = packed.next();
+        let alike = first.is_none_or(|first| packed.all(|own| own == first));
+        alike && (unroll <= UNROLLED || first.is_some_and(|(_, block)| block >= unroll.into()))
+    }
+
+    /// Every legal setting of the knobs that say what a work-item does, with every legal arrangement of work-items in groups: values of the
+    /// two knobs that follow. All tensors are in buffers, and work-items of a group meet for what they may only.
+    pub fn works<'a>(&'a self, expr: &'a TensorExpr, meeting: Meeting) -> impl Iterator<Item = (Vec<i32>, Vec<(Vec<i32>, Schedule)>)> + 'a {
+        let (work, arranging) = self.space.knobs[..self.scheduled()].split_at(self.arranging().start);
+        let alone: Vec<i32> = vec![NOT_ARRANGED; arranging.len()];
+        ConfigSpace::combine(work).filter(move |values| meeting.allows(self.meets(values))).filter_map(move |values| {
+            self.loops(expr, &[&values[..], &alone].concat())?;
+            let arranged = |more: Vec<i32>| Some((more.clone(), self.loops(expr, &[&values[..], &more].concat())?));
+            let arrangements: Vec<_> = ConfigSpace::combine(arranging).filter_map(arranged).collect();
+            (!arrangements.is_empty()).then_some((values, arrangements))
+        })
+    }
+
+    /// The knobs that say how work-items are arranged in groups: what each of them does is the same.
+    pub fn arranging(&self) -> Range<usize> {
+        self.scheduled() - 2..self.scheduled()
+    }
+
+    /// The knobs that say where tensors lie, the last ones.
+    pub fn places(&self) -> &[Knob] {
+        &self.space.knobs[self.scheduled()..]
+    }
+
+    fn scheduled(&self) -> usize {
+        self.space.knobs.len() - self.placeable.len()
+    }
+
+    /// The schedule that values of the knobs before those of places make, all tensors in buffers; `None` where they are not legal.
+    pub fn loops(&self, expr: &TensorExpr, knobs: &[i32]) -> Option<Schedule> {
+        let parallel = expr.axes.len();
+        let mut values = knobs.iter().copied();
+        let mut next = || values.next().unwrap_or(0);
+        let mut tile: SmallVec<[i64; 6]> = SmallVec::from_elem(1, parallel);
+        let mut lanes = tile.clone();
+        for &a in &self.main {
+            tile[a.0] = next().into();
+        }
+        for a in (0..parallel).filter(|&a| expr.written_out(AxisId(a))) {
+            tile[a] = expr.axes[a].extent;
+        }
+        let (width, vector_axis, unroll) = (i64::from(next()), next() as usize, i64::from(next()));
+        let (window, order) = (next(), next() as usize);
+        let stage: &[usize] = if self.stages.len() > 1 { &self.stages[next() as usize] } else { &[] };
+        let reduction_lanes = if self.reduction_lanes.len() > 1 { next().into() } else { 1 };
+        let (group, first) = (next(), next());
+
+        let vector = self.vector_axes.get(vector_axis).filter(|_| width > 1).copied();
+        // Results may be computed beyond an axis's end, terms of a reduction may not.
+        let fits = |a: AxisId| if a.0 < parallel { width < 2 * axis(expr, a).extent } else { width <= axis(expr, a).extent };
+        if (width == 1 && vector_axis != 0) || !vector.is_none_or(fits) {
+            return None;
+        }
+        // Parallel axes, the one whose lanes run fastest first.
+        let mut launched: SmallVec<[AxisId; 6]> = self.main.iter().copied().collect();
+        if group != NOT_ARRANGED {
+            self.main.iter().zip(&self.groups[group as usize]).for_each(|(a, &own)| lanes[a.0] = own.into());
+            if !launched.is_empty() {
+                let axis = launched.remove(first as usize);
+                launched.insert(0, axis);
+            }
+        }
+        launched.extend((0..parallel).map(AxisId).filter(|a| !self.main.contains(a)));
+        let window_unrolled = window == 1 || expr.coefficients.is_some();
+        let rolled: &[AxisId] = if window_unrolled { self.deep.as_slice() } else { &self.orders[order] };
+
+        let mut inside = Inside::new(parallel + expr.reduce.len());
+        vector.iter().for_each(|&a| inside.put(a, width, Bind::Vector));
+        (0..parallel).rev().filter(|&a| tile[a] > 1).for_each(|a| inside.put(AxisId(a), tile[a], Bind::Unrolled));
+        for (r, own) in expr.reduce.iter().enumerate().rev() {
+            let a = AxisId(parallel + r);
+            let written = match rolled.contains(&a) {
+                false => own.extent,
+                true if Some(a) == self.deep => unroll.min(own.extent / inside.step(a)),
+                true => 1,
+            };
+            if written > 1 {
+                inside.put(a, written, Bind::Unrolled);
+            }
+        }
+        for &a in rolled.iter().rev() {
+            if Some(a) == self.deep && reduction_lanes > 1 {
+                inside.put(a, reduction_lanes, Bind::ReductionLane);
+            }
+            inside.put(a, axis(expr, a).extent / inside.step(a), Bind::Sequential);
+        }
+        launched.iter().filter(|a| lanes[a.0] > 1).for_each(|&a| inside.put(a, lanes[a.0], Bind::Lane));
+        launched.iter().for_each(|&a| inside.put(a, (axis(expr, a).extent + inside.step(a) - 1) / inside.step(a), Bind::Group));
+        let mut schedule = Schedule {
+            loops: inside.loops,
+            stages: SmallVec::new(),
+            places: SmallVec::from_elem(Place::Buffer, expr.inputs.len() + 1),
+            known: self.known,
+        };
+        schedule.loops.reverse();
+        let at = schedule.sequential().0;
+        schedule.stages.extend(stage.iter().map(|&tensor| Stage { tensor, at }));
+        let meets = group == NOT_ARRANGED || meeting_pays(&schedule) && self.fills(&schedule);
+        (meets && self.legal(expr, &schedule, unroll, order)).then_some(schedule)
+    }
+}
+
+/// Loops while they are put around each other.
+struct Inside {
+    /// The innermost first.
+    loops: SmallVec<[Loop; 12]>,
+    /// Elements of each axis that they walk over.
+    steps: SmallVec<[i64; 8]>,
+}
+
+impl Inside {
+    fn new(axes: usize) -> Self {
+        Self { loops: SmallVec::new(), steps: SmallVec::from_elem(1, axes) }
+    }
+
+    fn step(&self, a: AxisId) -> i64 {
+        self.steps[a.0]
+    }
+
+    fn put(&mut self, axis: AxisId, trips: i64, bind: Bind) {
+        let step = self.step(axis);
+        self.loops.push(Loop { axis, trips, step, bind });
+        self.steps[axis.0] = step * trips;
+    }
+}
+
+/// The axis of a form that runs along it with coefficient 1.
+fn single_axis(index: &Index) -> Option<AxisId> {
+    index.terms().iter().find(|t| t.1 == 1).map(|t| t.0)
+}

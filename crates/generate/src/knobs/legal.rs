@@ -1,0 +1,106 @@
+//! Which schedules are legal, whatever a device is.
+
+use super::{Knobs, SHARING_LANES, single_axis};
+use crate::expr::{AxisId, TensorExpr};
+use crate::layout::packed_dim;
+use crate::schedule::{Bind, Loop, Schedule, axis};
+
+/// Points (vectors) one work-item may compute: beyond this, the text of a kernel grows and no register file gains.
+const MAX_POINTS: i64 = 32;
+/// Elements one work-item may compute: the most that a register file of today holds for one, 32 registers of AVX-512. What is too many
+/// on a device its profile says, and pruning reads.
+const MAX_ELEMENTS: i64 = 512;
+/// Accumulator updates one loop body may hold: beyond this, instruction caches and compilers suffer. PoCL takes seconds for bodies of 600.
+const MAX_BODY: i64 = 256;
+/// Steps of a deep reduction that are written out where lanes share it.
+const SHARED_UNROLLED: [i64; 2] = [1, 4];
+/// Elements of a work-item that reads copies, at least: with fewer it reads local memory as often as it would caches.
+const LEAST_ELEMENTS: i64 = 8;
+/// Work-items of a group that any API takes.
+const LARGEST_GROUP: u32 = 1024;
+/// Lanes of a group that copies tensors together, at least: the largest warp of today's GPUs.
+const LEAST_COPYING: u32 = 64;
+/// Positions of the deep axis that a copy is of, at least, where there are more.
+const SHORTEST_COPY: i64 = 4;
+
+impl Knobs {
+    /// Whether a group that does not share reductions has more than a work-item or two, where there are larger ones.
+    pub fn fills(&self, schedule: &Schedule) -> bool {
+        let few = |lanes: u32| lanes <= SHARING_LANES;
+        schedule.reduction_lanes() > 1 || !few(group_lanes(schedule)) || self.groups.iter().all(|own| few(own.iter().product()))
+    }
+
+    /// Rules that need no look at the loads: knobs that have no effect must be at their first value, nothing may be absurd.
+    pub fn legal(&self, expr: &TensorExpr, schedule: &Schedule, unroll: i64, order: usize) -> bool {
+        let (copies, shares) = (!schedule.stages.is_empty(), schedule.reduction_lanes() > 1);
+        // In loops inside that of the deep axis what was copied is read again. Without rolled window loops their order means nothing.
+        if order != 0 && (copies || shares || schedule.bound(Bind::Sequential).count() < self.orders[order].len()) {
+            return false;
+        }
+        // Each of the lanes that share a reduction has a part of it.
+        let busy = schedule.bound(Bind::Sequential).all(|own| own.trips > 0);
+        if shares && (copies || !busy || !SHARED_UNROLLED.contains(&unroll)) {
+            return false;
+        }
+        // What is copied is read several times in each trip, by lanes that lie along results.
+        let short = |a: AxisId| unroll < SHORTEST_COPY && unroll < axis(expr, a).extent;
+        if copies && (schedule.folds(expr) || self.deep.is_none_or(short)) {
+            return false;
+        }
+        let written = |of: &dyn Fn(AxisId) -> bool| -> i64 {
+            schedule.bound(Bind::Unrolled).filter(|own| of(own.axis)).map(|own| own.trips).product()
+        };
+        let points = written(&|a| a.0 < expr.axes.len());
+        let elements = points * schedule.width();
+        if copies && elements < LEAST_ELEMENTS {
+            return false;
+        }
+        // What is written out in any case is no choice.
+        let body = match schedule.known {
+            Some(known) => points / i64::from(known.points) * i64::from(known.terms),
+            None => points * unroll * written(&|a| a.0 >= expr.axes.len() && Some(a) != self.deep),
+        };
+        let least = schedule.known.is_some_and(|known| points == i64::from(known.points));
+        if elements > MAX_ELEMENTS || !least && (points > MAX_POINTS || body > MAX_BODY) {
+            return false;
+        }
+        // Per axis: no more lanes than blocks (rounded up to a power of two), no tile beyond the extent.
+        schedule.loops.iter().filter(|own| own.axis.0 < expr.axes.len()).all(|own| {
+            let extent = axis(expr, own.axis).extent;
+            match own.bind {
+                Bind::Unrolled => own.trips * own.step < 2 * extent,
+                Bind::Lane => own.trips < 2 * ((extent + own.step - 1) / own.step),
+                _ => true,
+            }
+        })
+    }
+
+    /// Packed results are written whole texels or blocks at a time: the vector axis is the packed one, a vector of as many texels as one
+    /// likes or one block.
+    pub fn whole_blocks(&self, expr: &TensorExpr, schedule: &Schedule) -> bool {
+        let place = schedule.places[expr.inputs.len()];
+        let Some(block) = place.block() else { return true };
+        let Some(&Loop { axis: along, trips: width, .. }) = schedule.vector() else { return false };
+        let form = &expr.store[packed_dim(expr.store.len())];
+        let whole = if place.is_image() { width % block == 0 } else { width == block };
+        whole
+            && single_axis(form).is_none_or(|a| a == along)
+            && form.coefficient(along) == 1
+            && form.constant % block == 0
+            && form.terms().iter().all(|&(a, c)| a == along || i64::from(c) % block == 0)
+            // What makes no whole vector of a reduction is stored value by value.
+            && !(schedule.folds(expr) && place.is_image() && axis(expr, along).extent % width != 0)
+    }
+}
+
+/// Work-items of a group, but for those that share reductions.
+fn group_lanes(schedule: &Schedule) -> u32 {
+    schedule.bound(Bind::Lane).map(|own| own.trips as u32).product()
+}
+
+/// Whether groups are large enough to share what they copy, lanes along an axis can be cut anywhere, and no group is beyond all devices.
+pub fn meeting_pays(schedule: &Schedule) -> bool {
+    let (lanes, sharing) = (group_lanes(schedule), schedule.reduction_lanes());
+    let cut = || schedule.bound(Bind::Lane).all(|own| (own.trips as u32).is_power_of_two());
+    (schedule.stages.is_empty() || lanes >= LEAST_COPYING && cut()) && (sharing == 1 || lanes * sharing <= LARGEST_GROUP)
+}

@@ -1,0 +1,90 @@
+//! What axes and tensors offer knobs.
+
+use crate::expr::{AxisId, Index, Tensor, TensorExpr};
+use crate::layout::{Place, is_free, packed_dim};
+use crate::passes::{Pass, Passes};
+use crate::schedule::axis;
+use smallvec::SmallVec;
+
+/// The largest of these as a power of two.
+const LARGEST_TILE: u32 = 3;
+/// Values of the knob `reduction_lanes`.
+const REDUCTION_LANES: [i32; 5] = [1, 4, 16, 64, 256];
+/// Terms of a reduction that lanes share, at least.
+const LONG_REDUCTION: i64 = 32;
+/// Work-items beyond which no GPU runs more at a time: the 132 multiprocessors of an H100 hold 270,336.
+const AT_A_TIME: i64 = 1 << 18;
+/// Channels that may lie side by side: vectors of today's machines.
+const BLOCKS: [u8; 3] = [4, 8, 16];
+
+/// Ways in which all tensors of a kernel may lie together, at most: five each of the output and four inputs of a concatenation.
+pub const MOST_PLACES: usize = 3125;
+
+/// The largest tile of which an axis is whole ones, where none of the usual ones is as large.
+pub fn without_rest(extent: i64) -> Option<i32> {
+    let most = 1 << LARGEST_TILE;
+    (extent % most != 0).then(|| (1..most).rev().find(|tile| extent % tile == 0)).flatten().map(|tile| tile as i32)
+}
+
+/// How a tensor may lie. Activations of pictures lie in blocks of their channels, too, where these fill more than a half of one.
+pub fn places(tensor: &Tensor, passes: Passes) -> Vec<Place> {
+    let rank = tensor.shape.len();
+    let mut places = vec![Place::Buffer];
+    if rank >= 2 && is_free(tensor) {
+        // Before rows: where nothing else tells them apart, what is read in order is read in one place.
+        places.insert(0, Place::Panels);
+    }
+    if rank >= 2 && passes.has(Pass::SetImage) {
+        places.push(Place::Image);
+        if passes.has(Pass::Patterns) {
+            places.extend([Place::Column, Place::Tall(2), Place::Tall(4), Place::Tall(8)]);
+        }
+    }
+    if rank >= 4 && !is_free(tensor) {
+        let channels = tensor.shape[packed_dim(rank)];
+        places.extend(BLOCKS.into_iter().filter(|&width| i64::from(width) < 2 * channels).map(Place::Blocks));
+    }
+    places
+}
+
+/// Inputs that may be copied to local memory: read by work-items of a group in common, along the deep axis, each at one index, forwards.
+/// Alone, and all together.
+pub fn stages(expr: &TensorExpr, deep: Option<AxisId>, main: &[AxisId]) -> Vec<SmallVec<[usize; 2]>> {
+    let mut stages = vec![SmallVec::new()];
+    let Some(deep) = deep.filter(|_| expr.before.is_empty() && !expr.stores_each()) else { return stages };
+    let mut own: SmallVec<[usize; 2]> = SmallVec::new();
+    let gathered = expr.gathered();
+    for t in (0..expr.inputs.len()).filter(|t| !gathered.contains(t)) {
+        let mut indices: Vec<&[Index]> = vec![];
+        let mut elsewhere = false;
+        expr.body.loads(&mut |tensor, index, _| {
+            if tensor == t && !indices.contains(&index) {
+                indices.push(index);
+            }
+        });
+        expr.epilogue.loads(&mut |tensor, _, _| elsewhere |= tensor == t);
+        let [index] = indices[..] else { continue };
+        let moves = |a: AxisId| index.iter().any(|form| form.coefficient(a) != 0);
+        let forwards = index.iter().all(|form| form.terms().iter().all(|term| term.1 > 0));
+        // Along some axis all lanes read the same, or neighbours' windows meet.
+        let parallel = |form: &Index| form.terms().iter().filter(|term| term.0.0 < expr.axes.len()).count();
+        let windows = index.iter().any(|form| parallel(form) > 0 && form.terms().len() > 1);
+        if !elsewhere && forwards && moves(deep) && (windows || main.iter().any(|&a| !moves(a))) {
+            own.push(t);
+        }
+    }
+    stages.extend(own.iter().map(|&t| SmallVec::from_elem(t, 1)));
+    if own.len() > 1 {
+        stages.push(own);
+    }
+    stages
+}
+
+/// How many lanes may share a reduction: where results are few and reductions long.
+pub fn reduction_lanes(expr: &TensorExpr, deep: Option<AxisId>) -> Vec<i32> {
+    let results: i64 = expr.axes.iter().map(|axis| axis.extent).product();
+    let long = deep.map(|a| axis(expr, a).extent).filter(|&extent| extent >= LONG_REDUCTION);
+    let few = |lanes: i32| results.saturating_mul(i64::from(lanes)) <= AT_A_TIME;
+    let pays = |lanes: i32| few(lanes) && long.is_some_and(|extent| i64::from(lanes) < extent);
+    REDUCTION_LANES.into_iter().filter(|&lanes| lanes == 1 || pays(lanes)).collect()
+}

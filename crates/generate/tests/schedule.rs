@@ -1,0 +1,97 @@
+//! A schedule is a list of loops: which lists there are, and what is none.
+
+use warpsight_generate::expr::AxisId;
+use warpsight_generate::knobs::Knobs;
+use warpsight_generate::nest::Nest;
+use warpsight_generate::operators::parse_operator;
+use warpsight_generate::schedule::{Bind, Loop, Schedule};
+use warpsight_generate::{Meeting, Passes, ScheduleFamily, TensorExpr};
+use warpsight_ir::Family;
+
+fn expression(text: &str) -> TensorExpr {
+    parse_operator(text).expect("an operator").steps.remove(0)
+}
+
+/// Schedules of configurations that are drawn.
+fn schedules(expr: &TensorExpr) -> Vec<Schedule> {
+    let (knobs, family) = (Knobs::of(expr, Passes::default()), ScheduleFamily::new(expr.clone()));
+    let configs = family.sample(5, 400, Meeting::ANY);
+    configs.iter().map(|config| knobs.schedule(expr, config).expect("legal")).collect()
+}
+
+#[test]
+fn what_knobs_make_covers_every_axis_once() {
+    let (mut copied, mut shared, mut folded) = (0, 0, 0);
+    for text in ["matmul m=13 n=20 k=37", "matmul m=3 n=5 k=700", "conv2d n=1 c=40 h=9 w=13 k=12 r=3 s=3 pad=1", "softmax n=6 c=45"] {
+        let expr = expression(text);
+        for schedule in schedules(&expr) {
+            assert!(schedule.is_valid(&expr), "{text}\n{}", schedule.show(&expr));
+            copied += usize::from(!schedule.stages.is_empty());
+            shared += usize::from(schedule.reduction_lanes() > 1);
+            folded += usize::from(schedule.folds(&expr));
+        }
+    }
+    assert!(copied > 20 && shared > 20 && folded > 20, "{copied} {shared} {folded}");
+}
+
+/// Each change of a list makes one that does not cover the axes, or cannot be lowered: no nest is made of it.
+#[test]
+fn what_does_not_cover_an_axis_or_has_no_order_is_refused() {
+    let expr = expression("matmul m=64 n=64 k=64");
+    let all = schedules(&expr);
+    let own = |schedule: &&Schedule| !schedule.stages.is_empty() && schedule.width() > 1 && schedule.sequential().1.len() == 1;
+    let own = all.iter().find(own).expect("one copies and has vectors");
+    assert!(Nest::new(&expr, own).is_some());
+    let refused = |change: &dyn Fn(&mut Schedule), why: &str| {
+        let mut other = own.clone();
+        change(&mut other);
+        assert!(!other.is_valid(&expr) && Nest::new(&expr, &other).is_none(), "{why}\n{}", other.show(&expr));
+    };
+    for at in 0..own.loops.len() {
+        refused(&|own| own.loops[at].trips += 1, "a trip too many");
+        refused(&|own| own.loops[at].step += 1, "not what loops inside walk over");
+        refused(&|own| own.loops[at].axis = AxisId(3), "an axis that there is not");
+        refused(&|own| own.loops[at].trips = 0, "no trip");
+    }
+    let at = own.sequential().0;
+    refused(&|own| own.loops.swap(at - 1, at), "lanes in a sequential loop");
+    refused(&|own| own.loops[at].bind = Bind::ReductionLane, "lanes that share no loop");
+    refused(&|own| own.loops[at].bind = Bind::Group, "groups that share a reduction");
+    refused(&|own| own.loops.reverse(), "inside out");
+    let lanes = own.loops.iter().position(|own| own.bind == Bind::Lane).expect("lanes");
+    refused(&|own| own.loops.swap(lanes, lanes + 1), "lanes in another order than groups");
+    let twice = own.loops[at];
+    let (first, second) = (Loop { trips: 2, step: 32, ..twice }, Loop { trips: 2, step: 16, ..twice });
+    let thrice = |own: &mut Schedule| {
+        own.loops[at].trips = 16 / own.loops[at].step;
+        own.loops.insert_many(at, [first, second]);
+    };
+    refused(&thrice, "three sequential loops of an axis");
+    refused(&|own| own.stages[0].at = 0, "copied for all groups");
+    refused(&|own| own.stages[0].tensor = 2, "the output");
+    refused(&|own| _ = own.places.pop(), "a tensor that is nowhere");
+}
+
+#[test]
+fn a_list_is_read_as_loops() {
+    let expr = expression("matmul m=13 n=20 k=37");
+    let family = ScheduleFamily::new(expr.clone());
+    let knobs = Knobs::of(&expr, Passes::default());
+    let config = family.configs().find(|config| {
+        let own = knobs.schedule(&expr, config).expect("legal");
+        own.reduction_lanes() == 1 && own.bound(Bind::Lane).count() == 2 && own.width() == 4 && own.bound(Bind::Unrolled).count() == 2
+    });
+    let text = family.dump(&config.expect("a configuration"), warpsight_generate::Lowering::Tile).expect("legal");
+    let lines = [
+        "group m in 0..13 step 16",
+        "group n in 0..20 step 32",
+        "lane m in 0..16 step 2",
+        "lane n in 0..32 step 4",
+        "sequential k in 0..36 step 2, then 1 more",
+        "unrolled k in 0..2 step 1",
+        "unrolled m in 0..2 step 1",
+        "vector n in 0..4 step 1",
+    ];
+    assert_eq!(text.lines().map(str::trim_start).collect::<Vec<_>>(), lines);
+    assert!(text.lines().enumerate().all(|(depth, line)| line.len() - line.trim_start().len() == 2 * depth), "{text}");
+}

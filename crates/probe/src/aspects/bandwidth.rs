@@ -1,6 +1,6 @@
 //! Bandwidths: of every level that buffers are read through, of memory, of writes, of images from their cache and of local memory.
 
-use super::ask::{Answer, Asked, Series, Spread, Stop, points, told};
+use super::ask::{Answer, Asked, Series, Spread, Stop, go_on, points, told};
 use super::cores::{cores, full};
 use super::kernels::loads::{Fetches, Locals};
 use super::kernels::streams::{LANES, Streamed, Swept};
@@ -41,7 +41,6 @@ pub(super) fn aspect() -> Aspect {
             plan: |context: &Context| {
                 let (limits, seed) = (Limits::of(context.device, context.scale), context.seed);
                 plan(NAME, move |asked| {
-                    // One after the other: what one cannot do does not keep the others back.
                     go_on(reads(asked, limits, seed))?;
                     go_on(reads_apart(asked, limits, seed))?;
                     go_on(stream(asked, limits, |groups| Streamed::read(groups, seed)))?;
@@ -53,11 +52,6 @@ pub(super) fn aspect() -> Aspect {
         },
         analyse,
     }
-}
-
-/// Passes on only what is wanted.
-fn go_on<T>(answer: Answer<T>) -> Answer<()> {
-    super::ask::if_possible(answer).map(|_| ())
 }
 
 /// What the device takes.

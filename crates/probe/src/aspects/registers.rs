@@ -105,7 +105,7 @@ fn edges(asked: &Asked, held: &[Held], full: u32) -> Answer<Vec<Edge>> {
 }
 
 /// Groups of so many work-items that hold values and wait.
-fn waiting(values: u32, lanes: u32) -> Chains {
+pub(super) fn waiting(values: u32, lanes: u32) -> Chains {
     Chains { groups: 1, lanes, chains: values.max(1), steps: 1, waits: true }
 }
 
@@ -119,7 +119,7 @@ fn as_one(asked: &Asked, one: Chains, groups: u32) -> Answer<bool> {
 }
 
 /// How many groups run at once.
-fn at_once(asked: &Asked, one: Chains) -> Answer<u32> {
+pub(super) fn at_once(asked: &Asked, one: Chains) -> Answer<u32> {
     largest(1, MOST_GROUPS, |groups| as_one(asked, one, groups))
 }
 

@@ -109,18 +109,22 @@ pub(super) fn waiting(values: u32, lanes: u32) -> Chains {
     Chains { groups: 1, lanes, chains: values.max(1), steps: 1, waits: true }
 }
 
+/// Trips of groups that wait by which others are told from one.
+fn trips(asked: &Asked, one: Chains) -> Answer<u64> {
+    asked.lasting(&Chains { groups: 1, ..one }.kernel(), 1)
+}
+
 /// Whether so many groups wait as long as one: how much longer more trips take, so that what the groups compute before and after, one at the
 /// other's cost, is not in it.
-fn as_one(asked: &Asked, one: Chains, groups: u32) -> Answer<bool> {
-    let kernel = |groups| Chains { groups, ..one }.kernel();
-    let trips = asked.lasting(&kernel(1), 1)?;
-    let waits = |groups| asked.between(&kernel(groups), trips, 2 * trips);
+fn as_one(asked: &Asked, one: Chains, trips: u64, groups: u32) -> Answer<bool> {
+    let waits = |groups| asked.between(&Chains { groups, ..one }.kernel(), trips, 2 * trips);
     Ok(waits(groups)?.value < ROUNDS * waits(1)?.value)
 }
 
 /// How many groups run at once.
 pub(super) fn at_once(asked: &Asked, one: Chains) -> Answer<u32> {
-    largest(1, MOST_GROUPS, |groups| as_one(asked, one, groups))
+    let trips = trips(asked, one)?;
+    largest(1, MOST_GROUPS, |groups| as_one(asked, one, trips, groups))
 }
 
 /// Who runs at once with a part of all values.
@@ -138,8 +142,10 @@ fn held(asked: &Asked, values: u32, parts: u32, full: u32) -> Answer<Held> {
 fn edge(asked: &Asked, some: &Held, all: &Held, full: u32) -> Answer<Edge> {
     let warp = if_possible(by_ways(asked, full))?.and_then(|(warp, _)| warp).unwrap_or(1);
     let lanes = (some.lanes / SMALLER).max(1).next_multiple_of(warp).min(all.lanes);
-    let groups = at_once(asked, waiting(some.values, lanes))?;
-    let values = largest(some.values, all.values, |values| as_one(asked, waiting(values, lanes), groups))?;
+    let one = waiting(some.values, lanes);
+    let (groups, trips) = (at_once(asked, one)?, trips(asked, one)?);
+    // They wait as long, whatever they hold.
+    let values = largest(some.values, all.values, |values| as_one(asked, waiting(values, lanes), trips, groups))?;
     Ok(Edge { values, items: groups * lanes })
 }
 

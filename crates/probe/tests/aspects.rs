@@ -83,6 +83,25 @@ fn a100_memory_and_registers() {
     near(&found, "buffer.l1.bandwidth", 108.0 * 128.0 * 1.41e9, 0.15);
 }
 
+/// A second level is told from the first by what no group finds there that another brought: where a core holds so few groups at once that
+/// others come where they just were, and where it is hardly larger than the first.
+#[test]
+fn second_levels_beside_first_ones() {
+    // Two slices of 64 bytes in 6.5 cycles.
+    let truth = |clock: f64| clock * 2.0 * 64.0 / 6.5;
+    let few = [("core.count", 7.0), ("core.wave", 4.0), ("residency.warp", 4.0), ("core.lanes", 4.0), ("core.ports", 1.0)];
+    let held = [("residency.max_warps", 48.0), ("core.clock", 451e6), ("buffer.bytes_per_cycle", 5.6)];
+    let large = [("l2.cache.line", 128.0), ("l2.cache.sets", 128.0), ("l2.cache.ways", 16.0), ("l2.cache.bytes", 524_288.0)];
+    let small = [("core.count", 5.0), ("l2.cache.sets", 32.0), ("l2.cache.ways", 12.0), ("l2.cache.bytes", 49_152.0)];
+    let small = [&small[..], &[("l2.cache.line", 64.0), ("core.clock", 1140e6), ("l2.misses", 128.0)]].concat();
+    for (changes, bytes, clock) in [([few.as_slice(), &held, &large].concat(), 524_288.0, 451e6), (small, 49_152.0, 1140e6)] {
+        let (mut device, _file) = silicon("mali-g76", &changes);
+        let capacities = [("buffer.l1.capacity_bytes", 16_384.0), ("buffer.l2.capacity_bytes", bytes)];
+        let found = probed(&mut *device, &["bandwidth"], &capacities);
+        near(&found, "buffer.l2.bandwidth", truth(clock), 0.02);
+    }
+}
+
 /// Silicon of which so much is by chance: warp, cores, latency, registers, noise of the clock.
 fn by_chance(seed: u64) -> Vec<(&'static str, f64)> {
     let mut rng = fastrand::Rng::with_seed(seed);

@@ -1,7 +1,8 @@
 //! Arithmetic: the latency of a multiply-add, how many cores work at once, and how much they do together, by vectors of any width.
 
-use super::ask::{Answer, Asked, Series, Spread, Stop, if_possible, points, told};
+use super::ask::{Answer, Asked, Series, Spread, fastest, go_on, points, series, told};
 use super::cores::{cores, full};
+use super::kernels::Kernel;
 use super::kernels::chains::Chains;
 use super::kernels::vectors::Vectors;
 use super::steady::plan;
@@ -43,14 +44,14 @@ pub(super) fn aspect() -> Aspect {
     }
 }
 
-/// Everything, one after the other: what there is no time for does not keep what was measured before from being told.
+/// Everything, one after the other.
 fn measured(asked: &Asked, full: u32, halves: bool) -> Answer<()> {
-    if_possible(latency(asked))?;
-    if_possible(peak(asked, full))?;
-    if_possible(alone(asked))?;
-    if_possible(by_width(asked, full))?;
+    go_on(latency(asked))?;
+    go_on(peak(asked, full))?;
+    go_on(alone(asked))?;
+    go_on(by_width(asked, full))?;
     if halves {
-        if_possible(of_halves(asked, full))?;
+        go_on(of_halves(asked, full))?;
     }
     Ok(())
 }
@@ -65,16 +66,15 @@ fn latency(asked: &Asked) -> Answer<Spread> {
 /// Operations a second of all cores.
 fn peak(asked: &Asked, full: u32) -> Answer<Spread> {
     let cores = cores(asked, full)?.0;
-    let mut peak: Option<Spread> = None;
-    for (part, chains) in SHAPES {
+    fastest(SHAPES.into_iter().map(|(part, chains)| {
         let groups = cores * EACH * part / SHAPES[0].0;
-        let kernel = Chains { groups, lanes: (full / part).max(1), chains, steps: 256 / chains, waits: false }.kernel();
-        if let Some(trip) = if_possible(asked.even_trip(&kernel))? {
-            let rate = trip.under(kernel.amounts.operations);
-            peak = Some(peak.filter(|best| best.value >= rate.value).unwrap_or(rate));
-        }
-    }
-    peak.ok_or_else(|| Stop::Refused("no kernel ran".into()))
+        rate(asked, &Chains { groups, lanes: (full / part).max(1), chains, steps: 256 / chains, waits: false }.kernel())
+    }))
+}
+
+/// Operations a second of a kernel that all cores work on.
+fn rate(asked: &Asked, kernel: &Kernel) -> Answer<Spread> {
+    Ok(asked.even_trip(kernel)?.under(kernel.amounts.operations))
 }
 
 /// Operations a second of one work-item, which has the scheduler of a warp for itself.
@@ -83,27 +83,20 @@ fn alone(asked: &Asked) -> Answer<Spread> {
     Ok(asked.trip(&alone)?.under(alone.amounts.operations))
 }
 
+/// Operations a second of all cores by the numbers of a vector, of the widths that the device has.
 fn by_width(asked: &Asked, full: u32) -> Answer<Series<u32>> {
-    rates(asked, full, false, &WIDTHS)
+    series(WIDTHS, |width| of_vectors(asked, full, width, false))
 }
 
 /// Operations a second of all cores in half precision, of the width that is the fastest.
 fn of_halves(asked: &Asked, full: u32) -> Answer<Spread> {
-    let rates = rates(asked, full, true, &WIDTHS_OF_HALVES)?.into_iter().map(|own| own.1);
-    rates.reduce(|a, b| if a.value >= b.value { a } else { b }).ok_or_else(|| Stop::Refused("no kernel ran".into()))
+    fastest(WIDTHS_OF_HALVES.into_iter().map(|width| of_vectors(asked, full, width, true)))
 }
 
-/// Operations a second of all cores by the numbers of a vector.
-fn rates(asked: &Asked, full: u32, halves: bool, widths: &[u32]) -> Answer<Series<u32>> {
+/// Operations a second of all cores on vectors of so many numbers.
+fn of_vectors(asked: &Asked, full: u32, width: u32, halves: bool) -> Answer<Spread> {
     let (groups, lanes) = (cores(asked, full)?.0 * EACH, (full / SHAPES[0].0).max(1));
-    let mut rates = vec![];
-    for &width in widths {
-        let kernel = Vectors { groups, lanes, width, halves }.kernel();
-        if let Some(trip) = if_possible(asked.even_trip(&kernel))? {
-            rates.push((width, trip.under(kernel.amounts.operations)));
-        }
-    }
-    Ok(rates)
+    rate(asked, &Vectors { groups, lanes, width, halves }.kernel())
 }
 
 /// Hz, as the driver says it.
@@ -131,6 +124,11 @@ fn analyse(seen: &Seen) -> Findings {
         }
     };
     found.number("peak.fp16", halves);
+    for width in WIDTHS {
+        if let Ok(rate) = told(of_vectors(&asked, full, width, false)) {
+            found.number(format!("peak.fp32_x{width}"), rate.fact(format!("independent multiply-adds on vectors of {width}")));
+        }
+    }
     widths(&mut found, told(by_width(&asked, full)));
     let (cores, by_groups) = match told(cores(&asked, full)) {
         Ok(cores) => cores,
@@ -203,9 +201,6 @@ fn widths(found: &mut Findings, by_width: Result<Series<u32>, String>) {
         Ok(rates) => rates,
         Err(why) => return unknown(found, &["alu.vector_components"], &why),
     };
-    for (width, rate) in &by_width {
-        found.number(format!("peak.fp32_x{width}"), rate.fact(format!("independent multiply-adds on vectors of {width}")));
-    }
     let best = by_width.iter().map(|(_, rate)| rate.value).fold(0.0, f64::max);
     let least = by_width.iter().find(|(_, rate)| rate.value >= (1.0 - AS_GOOD) * best);
     let components = least.map_or(Fact::unknown("no width was measured"), |(width, _)| {

@@ -25,6 +25,8 @@ const TICKS: f64 = 20.0;
 pub(crate) enum Stop {
     /// It wants this measured.
     Wanted(Box<Measurement>),
+    /// There was no time to measure something: what it would have said nobody knows.
+    Late(String),
     /// The device cannot do it, or nothing can be told from what it did.
     Refused(String),
 }
@@ -127,6 +129,7 @@ impl<'r> Asked<'r> {
         match &record.outcome {
             Outcome::Verified => Ok(record),
             Outcome::Wrong { what } => Err(Stop::Refused(format!("`{name}` gave wrong results: {what}"))),
+            Outcome::Skipped { why, later: true } => Err(Stop::Late(format!("`{name}` did not run: {why}"))),
             Outcome::Failed { why, .. } | Outcome::Skipped { why, .. } => Err(Stop::Refused(format!("`{name}` did not run: {why}"))),
         }
     }
@@ -221,17 +224,42 @@ impl<'r> Asked<'r> {
 pub(crate) fn told<T>(answer: Answer<T>) -> Result<T, String> {
     answer.map_err(|stop| match stop {
         Stop::Wanted(measurement) => format!("`{}` was not measured", measurement.name),
-        Stop::Refused(why) => why,
+        Stop::Late(why) | Stop::Refused(why) => why,
     })
 }
 
-/// The answer, or `None` where the device refuses: an algorithm that can do without.
+/// The answer, or `None` where the device refuses: an algorithm that can do without. What there was no time for it cannot do without.
 pub(crate) fn if_possible<T>(answer: Answer<T>) -> Answer<Option<T>> {
     match answer {
         Ok(value) => Ok(Some(value)),
         Err(Stop::Refused(_)) => Ok(None),
-        Err(wanted) => Err(wanted),
+        Err(stop) => Err(stop),
     }
+}
+
+/// Passes on only what is wanted, in a plan of several algorithms: what one comes to, or cannot, or has no time for, does not keep back others.
+pub(crate) fn go_on<T>(answer: Answer<T>) -> Answer<()> {
+    match answer {
+        Err(Stop::Wanted(measurement)) => Err(Stop::Wanted(measurement)),
+        _ => Ok(()),
+    }
+}
+
+/// Of a series what the device has.
+pub(crate) fn series<X: Copy>(of: impl IntoIterator<Item = X>, each: impl Fn(X) -> Answer<Spread>) -> Answer<Series<X>> {
+    of.into_iter().filter_map(|x| if_possible(each(x)).map(|own| own.map(|own| (x, own))).transpose()).collect()
+}
+
+/// The largest of several rates that the device has; where there was no time for one, that may be larger.
+pub(crate) fn fastest(rates: impl IntoIterator<Item = Answer<Spread>>) -> Answer<Spread> {
+    let mut best: Option<Spread> = None;
+    for rate in rates {
+        match (if_possible(rate), best) {
+            (Err(Stop::Late(why)), Some(best)) => return Err(Stop::Late(format!("{why}; {:.3e} at least", best.lo))),
+            (rate, _) => best = rate?.into_iter().chain(best).max_by(|a, b| a.value.total_cmp(&b.value)),
+        }
+    }
+    best.ok_or_else(|| Stop::Refused("no kernel ran".into()))
 }
 
 /// The largest number from `first` to `most` of which something holds; it holds of `first`, and of all numbers below one of which it holds.

@@ -1,9 +1,10 @@
 //! Bandwidths: of every level that buffers are read through, of memory, of writes, of images from their cache and of local memory.
 
-use super::ask::{Answer, Asked, Series, Spread, Stop, points, told};
+use super::ask::{Answer, Asked, Series, Spread, Stop, go_on, if_possible, points, told};
 use super::cores::{cores, full};
 use super::kernels::loads::{Fetches, Locals};
 use super::kernels::streams::{LANES, Streamed, Swept};
+use super::registers;
 use super::steady::plan;
 use super::timer::unknown;
 use super::{Aspect, Seen};
@@ -24,6 +25,10 @@ const FETCHING: [(u32, u32); 3] = [(EACH, 128), (2 * EACH, 64), (EACH, 96)];
 const SMALLEST: u64 = 2 << 10;
 const LARGEST: u64 = 64 << 20;
 const CACHES: u64 = 8;
+/// Values of work-items of which those are counted that run at once: about as many as reads have.
+const VALUES: u32 = 16;
+/// Footprints that are read by as few groups as run at once.
+const APART: u64 = 16 << 20;
 /// Sides of images, fetched from wholly.
 const IMAGES: [(u32, u32); 6] = [(2, 2), (4, 4), (8, 8), (16, 16), (64, 64), (256, 256)];
 /// Rates of a level are equal but for this part.
@@ -41,7 +46,6 @@ pub(super) fn aspect() -> Aspect {
             plan: |context: &Context| {
                 let (limits, seed) = (Limits::of(context.device, context.scale), context.seed);
                 plan(NAME, move |asked| {
-                    // One after the other: what one cannot do does not keep the others back.
                     go_on(reads(asked, limits, seed))?;
                     go_on(reads_apart(asked, limits, seed))?;
                     go_on(stream(asked, limits, |groups| Streamed::read(groups, seed)))?;
@@ -53,11 +57,6 @@ pub(super) fn aspect() -> Aspect {
         },
         analyse,
     }
-}
-
-/// Passes on only what is wanted.
-fn go_on<T>(answer: Answer<T>) -> Answer<()> {
-    super::ask::if_possible(answer).map(|_| ())
 }
 
 /// What the device takes.
@@ -83,13 +82,16 @@ fn reads(asked: &Asked, limits: Limits, seed: u64) -> Answer<Series<u64>> {
     footprints(limits).map(|footprint| Ok((footprint, swept(asked, groups, footprint, seed)?))).collect()
 }
 
-/// The same by so few groups that no two read one place at once, where the others do: what one brings to a core's cache, another would find there.
+/// The same by so few groups that no two read one place at once, and all run at once, where the others do not: what one brings to a core's cache,
+/// another would find there, and so would one that begins where another just was.
 fn reads_apart(asked: &Asked, limits: Limits, seed: u64) -> Answer<Series<u64>> {
     let cores = cores(asked, limits.full)?.0;
     let chunk = Swept::new(1, 4, SMALLEST, seed).trip_bytes();
+    let most = cores * EACH;
+    let at_once = if_possible(registers::at_once(asked, registers::waiting(VALUES, LANES.min(limits.full))))?.unwrap_or(most);
     // As many for each core. At most as many as there are places.
-    let groups = |footprint: u64| (footprint / chunk).min(u64::from(cores * EACH)) as u32 / cores * cores;
-    let few = footprints(limits).map(|footprint| (footprint, groups(footprint)));
+    let groups = |footprint: u64| (footprint / chunk).min(most.min(at_once).into()) as u32 / cores * cores;
+    let few = footprints(limits).take_while(|footprint| *footprint <= APART).map(|footprint| (footprint, groups(footprint)));
     let few = few.filter(|(_, groups)| *groups > 0 && *groups < cores * EACH);
     few.map(|(footprint, groups)| Ok((footprint, swept(asked, groups, footprint, seed)?))).collect()
 }
@@ -214,7 +216,10 @@ fn levels(found: &mut Findings, rates: &[(u64, Spread)], apart: &[(u64, Spread)]
         (Some(first), Some(second)) => {
             let few = |(bytes, _): &(u64, Spread)| apart.iter().all(|(other, _)| other != bytes);
             let many: Series<u64> = rates.iter().copied().filter(few).collect();
-            within(&[apart, &many].concat(), 4.0 * first, second)
+            let all = [apart, &many].concat();
+            let far = within(&all, 4.0 * first, second);
+            // What replaces the least recently used line holds nothing of twice as much.
+            if far.is_empty() { within(apart, 2.0 * first, second) } else { far }
         }
         _ => {
             let plateaus = plateaus(rates);

@@ -1,6 +1,6 @@
 //! What control costs: a trip of a loop, a branch, a barrier; and an integer quotient.
 
-use super::ask::{Answer, Asked, Spread, if_possible, told};
+use super::ask::{Answer, Asked, Spread, go_on, told};
 use super::cores::full;
 use super::kernels::Kernel;
 use super::kernels::chains::{BARRIERS, Chains};
@@ -23,7 +23,7 @@ pub(super) fn aspect() -> Aspect {
             share: 0.2,
             plan: |context: &Context| {
                 let full = full(context.device);
-                plan(NAME, move |asked| costs(full).iter().try_for_each(|(_, cost, _)| if_possible(cost(asked)).map(|_| ())))
+                plan(NAME, move |asked| costs(full).iter().try_for_each(|(_, cost, _)| go_on(cost(asked))))
             },
         },
         analyse,

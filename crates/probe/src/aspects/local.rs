@@ -1,6 +1,6 @@
 //! Local memory: its banks, and how much of it a group may have.
 
-use super::ask::{Answer, Asked, Series, Stop, if_possible, largest, points, told};
+use super::ask::{Answer, Asked, Series, Stop, go_on, if_possible, largest, points, told};
 use super::cores::full;
 use super::kernels::loads::Locals;
 use super::steady::plan;
@@ -29,7 +29,7 @@ pub(super) fn aspect() -> Aspect {
                 let words = words(context.device);
                 let lanes = LANES.min(full(context.device));
                 plan(NAME, move |asked| {
-                    if_possible(room(asked, lanes))?;
+                    go_on(room(asked, lanes))?;
                     banks(asked, lanes, words)
                 })
             },

@@ -1,6 +1,6 @@
 //! How buffers are read and written: by accesses of how many words.
 
-use super::ask::{Answer, Asked, Series, if_possible, points, told};
+use super::ask::{Answer, Asked, Spread, go_on, points, series, told};
 use super::cores::{cores, full};
 use super::kernels::streams::{Streamed, Swept};
 use super::steady::plan;
@@ -30,8 +30,8 @@ pub(super) fn aspect() -> Aspect {
             plan: |context: &Context| {
                 let (full, seed) = (full(context.device), context.seed);
                 plan(NAME, move |asked| {
-                    if_possible(by_width(asked, full, seed))?;
-                    written(asked, full, seed)
+                    go_on(series(WIDTHS, |width| read(asked, full, width, seed)))?;
+                    series(WIDTHS, |width| written(asked, full, width, seed))
                 })
             },
         },
@@ -39,37 +39,24 @@ pub(super) fn aspect() -> Aspect {
     }
 }
 
-/// Bytes a second by the words of an access.
-fn by_width(asked: &Asked, full: u32, seed: u64) -> Answer<Series<u32>> {
-    let groups = cores(asked, full)?.0 * EACH;
-    let mut rates = vec![];
-    for width in WIDTHS {
-        let sweep = Swept::new(groups, width, FOOTPRINT, seed);
-        if let Some(trip) = if_possible(asked.beyond_one(&sweep, 1))? {
-            rates.push((width, trip.under(sweep.trip_bytes() as f64)));
-        }
-    }
-    Ok(rates)
+/// Bytes a second by accesses of so many words.
+fn read(asked: &Asked, full: u32, width: u32, seed: u64) -> Answer<Spread> {
+    let sweep = Swept::new(cores(asked, full)?.0 * EACH, width, FOOTPRINT, seed);
+    Ok(asked.beyond_one(&sweep, 1)?.under(sweep.trip_bytes() as f64))
 }
 
-/// Bytes a second of stores by their words.
-fn written(asked: &Asked, full: u32, seed: u64) -> Answer<Series<u32>> {
-    let groups = cores(asked, full)?.0 * EACH;
-    let mut rates = vec![];
-    for width in WIDTHS {
-        let stream = Streamed::written(groups, width, seed);
-        if let Some(trip) = if_possible(asked.beyond_one(&stream, WRITTEN / stream.trip_bytes()))? {
-            rates.push((width, trip.under(stream.trip_bytes() as f64)));
-        }
-    }
-    Ok(rates)
+/// Bytes a second of stores of so many words.
+fn written(asked: &Asked, full: u32, width: u32, seed: u64) -> Answer<Spread> {
+    let stream = Streamed::written(cores(asked, full)?.0 * EACH, width, seed);
+    Ok(asked.beyond_one(&stream, WRITTEN / stream.trip_bytes())?.under(stream.trip_bytes() as f64))
 }
 
 fn analyse(seen: &Seen) -> Findings {
     let mut found = Findings::default();
     // What is asked has the same name for any seed.
-    let rates = told(by_width(&Asked::new(NAME, seen.records), full(seen.device), 0));
-    let width = match &rates {
+    let (asked, full, seed) = (Asked::new(NAME, seen.records), full(seen.device), 0);
+    let reads = |width| read(&asked, full, width, seed);
+    let width = match told(series(WIDTHS, reads)) {
         Ok(rates) => {
             let best = rates.iter().map(|(_, rate)| rate.value).fold(0.0, f64::max);
             match rates.iter().find(|(_, rate)| rate.value >= (1.0 - AS_GOOD) * best) {
@@ -79,17 +66,18 @@ fn analyse(seen: &Seen) -> Findings {
                 None => Fact::unknown("no width was measured"),
             }
         }
-        Err(why) => Fact::unknown(&**why),
+        Err(why) => Fact::unknown(why),
     };
     found.number("read.width_words", width);
-    shown(&mut found, "read", "bytes a second of a small footprint against the width of loads", &rates.unwrap_or_default());
-    let writes = told(written(&Asked::new(NAME, seen.records), full(seen.device), 0));
-    shown(&mut found, "write", "bytes a second of stores against their width", &writes.unwrap_or_default());
+    shown(&mut found, "read", "bytes a second of a small footprint against the width of loads", reads);
+    shown(&mut found, "write", "bytes a second of stores against their width", |width| written(&asked, full, width, seed));
     found
 }
 
-fn shown(found: &mut Findings, what: &str, title: &str, rates: &Series<u32>) {
-    for (words, rate) in rates {
+/// Every width that was measured, whatever became of others.
+fn shown(found: &mut Findings, what: &str, title: &str, rate: impl Fn(u32) -> Answer<Spread>) {
+    let rates: Vec<_> = WIDTHS.into_iter().filter_map(|words| Some((words, rate(words).ok()?))).collect();
+    for (words, rate) in &rates {
         found.number(format!("{what}.bandwidth_x{words}"), rate.fact(format!("accesses of {words} words of every lane")));
     }
     found.curves.push(Curve {
@@ -98,7 +86,7 @@ fn shown(found: &mut Findings, what: &str, title: &str, rates: &Series<u32>) {
         x: "words".into(),
         y: "B/s".into(),
         log_x: true,
-        points: points(rates),
+        points: points(&rates),
         ..Curve::default()
     });
 }

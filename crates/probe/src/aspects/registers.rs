@@ -54,6 +54,15 @@ struct Held {
     lanes: u32,
 }
 
+impl Held {
+    /// How many groups of one work-item run at once.
+    fn alone(&self) -> Fact<f64> {
+        let cite = format!("groups of one work-item with {} values each that take as long as one", self.values);
+        let unknown = || Fact::unknown("groups of one work-item do not wait at barriers");
+        self.single.map_or_else(unknown, |groups| Spread::exact(groups.into()).fact(cite))
+    }
+}
+
 /// The most values with which so many work-items of all cores run at once.
 struct Edge {
     values: u32,
@@ -85,35 +94,43 @@ fn values(asked: &Asked) -> Answer<(u32, Series<u32>)> {
     Ok((values, by_values))
 }
 
-/// Who runs at once with parts of all values.
-fn at_once_by_values(asked: &Asked, values: u32, full: u32) -> Answer<(Vec<Held>, Vec<Edge>)> {
-    // A compiler's own registers are a part as well.
-    let part = |parts: u32| if parts == 1 { values } else { (values.saturating_sub((parts - 1) * OWN) / parts).max(1) };
-    let held: Vec<Held> = PARTS.iter().map(|&parts| held(asked, part(parts), full)).collect::<Answer<_>>()?;
-    let edges = held[1..].iter().map(|some| edge(asked, some, &held[0], full)).collect::<Answer<_>>()?;
-    Ok((held, edges))
+/// Who runs at once with parts of all values, and with how many values fewer would.
+fn at_once_by_values(asked: &Asked, values: u32, full: u32) -> Answer<Vec<Edge>> {
+    let held = PARTS.map(|parts| held(asked, values, parts, full));
+    edges(asked, &held.into_iter().collect::<Answer<Vec<_>>>()?, full)
+}
+
+fn edges(asked: &Asked, held: &[Held], full: u32) -> Answer<Vec<Edge>> {
+    held[1..].iter().map(|some| edge(asked, some, &held[0], full)).collect()
 }
 
 /// Groups of so many work-items that hold values and wait.
-fn waiting(values: u32, lanes: u32) -> Chains {
+pub(super) fn waiting(values: u32, lanes: u32) -> Chains {
     Chains { groups: 1, lanes, chains: values.max(1), steps: 1, waits: true }
+}
+
+/// Trips of groups that wait by which others are told from one.
+fn trips(asked: &Asked, one: Chains) -> Answer<u64> {
+    asked.lasting(&Chains { groups: 1, ..one }.kernel(), 1)
 }
 
 /// Whether so many groups wait as long as one: how much longer more trips take, so that what the groups compute before and after, one at the
 /// other's cost, is not in it.
-fn as_one(asked: &Asked, one: Chains, groups: u32) -> Answer<bool> {
-    let kernel = |groups| Chains { groups, ..one }.kernel();
-    let trips = asked.lasting(&kernel(1), 1)?;
-    let waits = |groups| asked.between(&kernel(groups), trips, 2 * trips);
+fn as_one(asked: &Asked, one: Chains, trips: u64, groups: u32) -> Answer<bool> {
+    let waits = |groups| asked.between(&Chains { groups, ..one }.kernel(), trips, 2 * trips);
     Ok(waits(groups)?.value < ROUNDS * waits(1)?.value)
 }
 
 /// How many groups run at once.
-fn at_once(asked: &Asked, one: Chains) -> Answer<u32> {
-    largest(1, MOST_GROUPS, |groups| as_one(asked, one, groups))
+pub(super) fn at_once(asked: &Asked, one: Chains) -> Answer<u32> {
+    let trips = trips(asked, one)?;
+    largest(1, MOST_GROUPS, |groups| as_one(asked, one, trips, groups))
 }
 
-fn held(asked: &Asked, values: u32, full: u32) -> Answer<Held> {
+/// Who runs at once with a part of all values.
+fn held(asked: &Asked, values: u32, parts: u32, full: u32) -> Answer<Held> {
+    // A compiler's own registers are a part as well.
+    let values = if parts == 1 { values } else { (values.saturating_sub((parts - 1) * OWN) / parts).max(1) };
     let single = if_possible(at_once(asked, waiting(values, 1)))?;
     // Work-items that meet at barriers have to be there at once: larger groups are refused.
     let runs = |lanes| Ok(if_possible(asked.time(&waiting(values, lanes).kernel(), 1))?.is_some());
@@ -125,8 +142,10 @@ fn held(asked: &Asked, values: u32, full: u32) -> Answer<Held> {
 fn edge(asked: &Asked, some: &Held, all: &Held, full: u32) -> Answer<Edge> {
     let warp = if_possible(by_ways(asked, full))?.and_then(|(warp, _)| warp).unwrap_or(1);
     let lanes = (some.lanes / SMALLER).max(1).next_multiple_of(warp).min(all.lanes);
-    let groups = at_once(asked, waiting(some.values, lanes))?;
-    let values = largest(some.values, all.values, |values| as_one(asked, waiting(values, lanes), groups))?;
+    let one = waiting(some.values, lanes);
+    let (groups, trips) = (at_once(asked, one)?, trips(asked, one)?);
+    // They wait as long, whatever they hold.
+    let values = largest(some.values, all.values, |values| as_one(asked, waiting(values, lanes), trips, groups))?;
     Ok(Edge { values, items: groups * lanes })
 }
 
@@ -139,7 +158,9 @@ fn analyse(seen: &Seen) -> Findings {
         Ok(values) => values,
         Err(why) => {
             unknown(&mut found, &["registers.per_thread_max"], &why);
-            no_groups(&mut found, &why);
+            let keys = ["registers.per_core", "concurrency.full", "concurrency.half", "concurrency.most", "group.max_size"];
+            unknown(&mut found, &keys, &why);
+            found.facts.insert("registers.pooled".into(), Finding::Word(Fact::unknown(why)));
             return found;
         }
     };
@@ -155,34 +176,34 @@ fn analyse(seen: &Seen) -> Findings {
         changes: vec![values.into()],
         ..Curve::default()
     });
-    let (held, edges) = match told(at_once_by_values(&asked, values, full)) {
-        Ok(at_once) => at_once,
+    let held = PARTS.map(|parts| told(held(&asked, values, parts, full)));
+    for (key, held) in ["concurrency.full", "concurrency.half", "concurrency.most"].into_iter().zip(&held) {
+        found.number(key, held.as_ref().map_or_else(|why| Fact::unknown(&**why), Held::alone));
+    }
+    let edges = match held.into_iter().collect::<Result<Vec<Held>, _>>() {
+        Ok(held) => {
+            at_once_together(&mut found, &held[0], &held[held.len() - 1]);
+            told(edges(&asked, &held, full))
+        }
         Err(why) => {
-            no_groups(&mut found, &why);
-            return found;
+            unknown(&mut found, &["group.max_size"], &why);
+            found.facts.insert("registers.pooled".into(), Finding::Word(Fact::unknown(&*why)));
+            Err(why)
         }
     };
-    let most = &held[held.len() - 1];
-    for (key, held) in [("concurrency.full", &held[0]), ("concurrency.half", &held[1]), ("concurrency.most", most)] {
-        let cite = format!("groups of one work-item with {} values each that take as long as one", held.values);
-        let unknown = || Fact::unknown("groups of one work-item do not wait at barriers");
-        found.number(key, held.single.map_or_else(unknown, |groups| Spread::exact(groups.into()).fact(cite)));
-    }
-    let (all, fewest) = (&held[0], &held[held.len() - 1]);
+    let file = edges.map_or_else(Fact::unknown, |edges| file(&edges, values, seen.found.get("cores"), registers));
+    found.number("registers.per_core", file);
+    found
+}
+
+/// Groups that run with all registers and with fewest.
+fn at_once_together(found: &mut Findings, all: &Held, fewest: &Held) {
     let evidence =
         format!("groups of {} work-items run with {} values each, of {} with {}", all.lanes, all.values, fewest.lanes, fewest.values);
     let word = if all.lanes < fewest.lanes { "pooled" } else { "dedicated" };
     found.facts.insert("registers.pooled".into(), Finding::Word(Fact::known(word.into(), Source::Measured, evidence)));
-    let cite = format!("work-items of a group that runs with {} values each", most.values);
-    found.number("group.max_size", Spread::exact(most.lanes.into()).fact(cite));
-    found.number("registers.per_core", file(&edges, values, seen.found.get("cores"), registers));
-    found
-}
-
-/// That nothing is known of groups that run at once.
-fn no_groups(found: &mut Findings, why: &str) {
-    unknown(found, &["registers.per_core", "concurrency.full", "concurrency.half", "concurrency.most", "group.max_size"], why);
-    found.facts.insert("registers.pooled".into(), Finding::Word(Fact::unknown(why)));
+    let cite = format!("work-items of a group that runs with {} values each", fewest.values);
+    found.number("group.max_size", Spread::exact(fewest.lanes.into()).fact(cite));
 }
 
 /// The register file of a core: what is in use where a value more would let fewer work-items in.

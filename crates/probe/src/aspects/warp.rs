@@ -1,6 +1,6 @@
 //! The warp: how many neighbouring lanes have to go one way together, which take tickets in order, and how many more are free.
 
-use super::ask::{Answer, Asked, Series, Spread, if_possible, largest, points, told};
+use super::ask::{Answer, Asked, Series, Spread, go_on, largest, points, told};
 use super::cores::full;
 use super::kernels::pairs::{quotients, split};
 use super::kernels::tickets::tickets;
@@ -32,9 +32,9 @@ pub(super) fn aspect() -> Aspect {
             plan: |context: &Context| {
                 let full = full(context.device);
                 plan(NAME, move |asked| {
-                    if_possible(by_ways(asked, full))?;
-                    if_possible(by_order(asked, full))?;
-                    if_possible(by_latency(asked, full))?;
+                    go_on(by_ways(asked, full))?;
+                    go_on(by_order(asked, full))?;
+                    go_on(by_latency(asked, full))?;
                     by_steps(asked, full)
                 })
             },

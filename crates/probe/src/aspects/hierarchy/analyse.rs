@@ -186,3 +186,15 @@ fn found(findings: &mut Findings, seen: &[Timed], route: &Known, levels: &Levels
         points,
     });
 }
+
+#[cfg(test)]
+mod tests {
+    use super::likely;
+
+    #[test]
+    fn sides_of_an_interval_count_by_themselves() {
+        // Misses are seen early in it: 128 is as much as may be, and most unlikely; 112 and 120 are as well told by what is below.
+        assert_eq!(likely(100.0, 121.0, 126.2, 1.0), 112.0);
+        assert_eq!(likely(116.0, 121.0, 142.0, 1.0), 128.0);
+    }
+}

@@ -129,6 +129,35 @@ fn pages_that_are_too_many_for_lines_of_the_nearest_cache_are_told_from_a_cache(
     assert!((reach / (64.0 * 4096.0) - 1.0).abs() < 0.1, "{reach}");
 }
 
+/// The caches of a device of two, whose nearest one a few lines in many pages miss at some strides.
+fn nearest_and_second(near: &Shape, far: &Shape, seconds: [f64; 3]) -> Findings {
+    let info = device(16 << 20);
+    let step = |_: &Spec, addresses: &[u64]| seconds[0] + seconds[1] * misses(near, addresses) + seconds[2] * misses(far, addresses);
+    found(&info, &recorded(&info, step, |seconds| seconds))
+}
+
+#[test]
+fn few_lines_in_many_pages_lie_in_all_sets_of_the_nearest_cache() {
+    // As many lines as pages fit the nearest cache, but not half its sets, to which multiples of the second's lines go.
+    let near = Shape { line_bytes: 32, sets: 128, ways: 4, hash: None };
+    let far = Shape { line_bytes: 64, sets: 1024, ways: 16, hash: None };
+    let found = nearest_and_second(&near, &far, [2e-9, 20e-9, 30e-9]);
+    assert_eq!(levels(&found), ["buffer.l1.capacity_bytes", "buffer.l2.capacity_bytes"], "{:?}", found.facts);
+    assert_eq!(found.get("buffer.l2.capacity_bytes"), Some(1_048_576.0));
+}
+
+#[test]
+fn few_lines_in_many_pages_are_as_many_strides_as_a_hash_needs() {
+    // Of the three strides two send so many of 70 lines to few of its sets that half of them or more miss 96 lines.
+    let hash = (6..10).map(|bit| vec![bit, bit + 2, bit + 4]).collect();
+    let near = Shape { line_bytes: 64, sets: 16, ways: 6, hash: Some(hash) };
+    let far = Shape { line_bytes: 64, sets: 256, ways: 9, hash: None };
+    let found = nearest_and_second(&near, &far, [2e-9, 20e-9, 12e-9]);
+    assert_eq!(levels(&found), ["buffer.l1.capacity_bytes", "buffer.l2.capacity_bytes"], "{:?}", found.facts);
+    let second = found.get("buffer.l2.capacity_bytes").expect("a size");
+    assert!((second / 147_456.0 - 1.0).abs() < 0.1, "{second}");
+}
+
 #[test]
 fn caches_between_two_numbers_of_groups_are_as_many_as_cores() {
     let info = device(1 << 20);

@@ -5,7 +5,7 @@ mod places;
 mod sharing;
 mod together;
 
-use super::ask::{Answer, if_possible};
+use super::ask::go_on;
 use super::cores::full;
 use super::steady::plan;
 use super::{Aspect, Seen};
@@ -24,7 +24,6 @@ pub(super) fn aspect() -> Aspect {
             plan: |context: &Context| {
                 let (full, kinds, ways) = (full(context.device), kinds::listed(context.device), sharing::ways(context));
                 plan(NAME, move |asked| {
-                    // One after the other: what one cannot do does not keep the others back.
                     go_on(together::overlap(asked, full))?;
                     kinds.iter().try_for_each(|kind| go_on(kind.measured(asked, full)))?;
                     go_on(places::costs(asked))?;
@@ -34,11 +33,6 @@ pub(super) fn aspect() -> Aspect {
         },
         analyse,
     }
-}
-
-/// Passes on only what is wanted.
-fn go_on<T>(answer: Answer<T>) -> Answer<()> {
-    if_possible(answer).map(|_| ())
 }
 
 fn analyse(seen: &Seen) -> Findings {

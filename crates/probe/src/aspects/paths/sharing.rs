@@ -1,7 +1,7 @@
 //! Which ways have their nearest cache in common: walks that fit it one by one, and take turns.
 
 use super::super::Seen;
-use super::super::ask::{Answer, Asked, if_possible, told};
+use super::super::ask::{Answer, Asked, go_on, told};
 use super::super::kernels::turns::{Leg, STRIDE, turns};
 use super::{NAME, has_images};
 use crate::kernels::walk::Route;
@@ -71,7 +71,7 @@ fn slowed(asked: &Asked, a: Way, b: Way) -> Answer<(f64, bool)> {
 pub(super) fn pairs(asked: &Asked, ways: &[Way]) -> Answer<()> {
     for (a, b) in PAIRS {
         if let (Some(a), Some(b)) = (find(ways, a), find(ways, b)) {
-            if_possible(slowed(asked, a, b))?;
+            go_on(slowed(asked, a, b))?;
         }
     }
     Ok(())

@@ -13,6 +13,7 @@ import argparse
 import json
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 import charts
@@ -57,7 +58,7 @@ def simulate(args, own, device):
         return {"failed": why}
     found = json.loads(text)
     own = found["chosen"]
-    return {"time_s": own["time_s"], "predicted_s": own["predicted_s"], "sequence": found["sequence"], "paths": paths(own["config"])}
+    return {"time_s": own["time_s"], "predicted_s": own["predicted_s"], "sequence": found["sequence"], "paths": paths(own["config"]), "profile": found["profile"]}
 
 
 def paths(config):
@@ -85,6 +86,13 @@ def categories(args, device, own, operators):
             yield kind, f"{len(done)} | {three(rates, 1e-9)} | {three(parts, 100)} %"
 
 
+def judged(results, operators):
+    """By which profiles kernels were chosen."""
+    asked = {one["op"] for one in operators}
+    names = {one["profile"] for own in results.values() for op, one in own.items() if op in asked and "profile" in one}
+    return f"chosen by the profiles {', '.join(sorted(names))}"
+
+
 def left_out(results, operators):
     asked = {one["op"] for one in operators}
     failed = [(device, op, one["failed"]) for device, own in results.items() for op, one in own.items() if op in asked and "failed" in one]
@@ -95,7 +103,7 @@ def romou_page(args, results):
     text = [
         "# The operators of paper 001 on simulated phones",
         "",
-        "Made by `bench/settings.py`; times are simulated, the picks are the model's, unmeasured and verified; halves in memory, arithmetic in float.",
+        f"Made by `bench/settings.py` on {time.strftime('%Y-%m-%d')}, {judged(results, romou())}; times are simulated, the picks are the model's, unmeasured and verified; halves in memory, arithmetic in float.",
         f"There are {sum(counts(romou()).values())} operators, each once: " + ", ".join(f"{n} {kind}" for kind, n in counts(romou()).items()) + ". The paper counts 96, of",
         "1 x 1 45: which of ours it does not count is not said.",
         "",
@@ -137,7 +145,7 @@ def table3_page(args, results):
     text = [
         "# The nine operators of paper 000's table 3 on simulated phones",
         "",
-        "Made by `bench/settings.py --paper 000`; times are simulated, the picks are the model's, unmeasured and verified; f32.",
+        f"Made by `bench/settings.py --paper 000` on {time.strftime('%Y-%m-%d')}, {judged(results, operators)}; times are simulated, the picks are the model's, unmeasured and verified; f32.",
         f"There are {len(operators)}: " + ", ".join(f"{n} {kind}" for kind, n in counts(operators).items()) + ". Extents and windows are the table's; channels, which it does",
         "not say, are 32, of volumes 8; products end at 1024³ and volumes at 8 x 128², not at 4096³ and 512², since larger ones take minutes to choose and simulate.",
         "",

@@ -5,7 +5,7 @@ mod offers;
 
 use crate::expr::{AxisId, Index, Tensor, TensorExpr};
 use crate::knobs::legal::meeting_pays;
-use crate::knobs::offers::{MOST_PLACES, places, reduction_lanes, stages, without_rest};
+use crate::knobs::offers::{MOST_PLACES, places, reduction_lanes, stage_trips, stages, without_rest};
 use crate::layout::{Place, packed_dim};
 use crate::parts::Part;
 use crate::passes::Passes;
@@ -76,6 +76,8 @@ pub struct Knobs {
     pub orders: Vec<Vec<AxisId>>,
     /// Which inputs work-items of a group copy to local memory together: none first.
     pub stages: Vec<SmallVec<[usize; 2]>>,
+    /// How many trips along the deep axis, inside of the loop in which inputs are copied, may read what is copied at a time.
+    pub stage_trips: Vec<i32>,
     /// Lanes that may share a reduction.
     pub reduction_lanes: Vec<i32>,
     /// Positions of the knobs by which work-items of a group meet, each with its value by which they do not, and for what they meet.
@@ -133,11 +135,26 @@ impl Knobs {
         }
 
         let (stages, reduction_lanes) = (stages(expr, deep, &main), reduction_lanes(expr, deep));
+        let stage_trips = stage_trips(expr, deep.filter(|_| stages.len() > 1));
         let space = ConfigSpace { knobs: vec![] };
         let (groups, meeting) = (vec![], SmallVec::new());
         let points = expr.axes.iter().enumerate().filter(|own| expr.written_out(AxisId(own.0))).map(|own| own.1.extent as u32).product();
         let known = expr.known_terms().map(|terms| Known { points, terms: terms as u32 });
-        let mut knobs = Self { main, vector_axes, deep, window, placeable, orders, stages, reduction_lanes, meeting, groups, known, space };
+        let mut knobs = Self {
+            main,
+            vector_axes,
+            deep,
+            window,
+            placeable,
+            orders,
+            stages,
+            stage_trips,
+            reduction_lanes,
+            meeting,
+            groups,
+            known,
+            space,
+        };
         knobs.groups = knobs.groups(expr);
         knobs.space.knobs = knobs.describe(expr);
         let position = |name: &str| knobs.space.knobs.iter().position(|knob| *knob.name == *name);
@@ -192,6 +209,9 @@ impl Knobs {
             let names = |own: &SmallVec<[usize; 2]>| own.iter().map(|&t| &*expr.inputs[t].name).collect::<Vec<_>>().join("+");
             let label = |own: &SmallVec<[usize; 2]>| if own.is_empty() { "none".to_owned() } else { names(own) };
             knobs.push(labelled("stage", self.stages.iter().map(label).collect()));
+        }
+        if self.stage_trips.len() > 1 {
+            knobs.push(number("stage_trips".into(), self.stage_trips.clone()));
         }
         if self.reduction_lanes.len() > 1 {
             knobs.push(number("reduction_lanes".into(), self.reduction_lanes.clone()));
@@ -324,6 +344,7 @@ impl Knobs {
         let (width, vector_axis, unroll) = (i64::from(next()), next() as usize, i64::from(next()));
         let (window, order) = (next(), next() as usize);
         let stage: &[usize] = if self.stages.len() > 1 { &self.stages[next() as usize] } else { &[] };
+        let stage_trips = if self.stage_trips.len() > 1 { next().into() } else { 1 };
         let reduction_lanes = if self.reduction_lanes.len() > 1 { next().into() } else { 1 };
         let (group, first) = (next(), next());
 
@@ -363,6 +384,9 @@ impl Knobs {
         for &a in rolled.iter().rev() {
             if Some(a) == self.deep && reduction_lanes > 1 {
                 inside.put(a, reduction_lanes, Bind::ReductionLane);
+            }
+            if Some(a) == self.deep && stage_trips > 1 {
+                inside.put(a, stage_trips, Bind::Sequential);
             }
             inside.put(a, axis(expr, a).extent / inside.step(a), Bind::Sequential);
         }

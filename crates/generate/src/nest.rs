@@ -46,6 +46,8 @@ pub struct Nest<'a> {
     pub walks: SmallVec<[Walk; 4]>,
     /// Parallel axes, the one whose lanes run fastest first.
     pub launched: SmallVec<[usize; 6]>,
+    /// Elements of the deep axis that are copied at a time; 1 where nothing is.
+    pub copied: i64,
     /// Lanes of a group that share the reduction of each result.
     pub reduction_lanes: u32,
     /// Where each input, then the output, lies.
@@ -214,6 +216,7 @@ impl<'a> Nest<'a> {
             splits,
             walks,
             launched: schedule.bound(Bind::Group).rev().map(|own| own.axis.0).collect(),
+            copied: schedule.stages.first().map_or(1, |own| schedule.loops[own.at].step),
             reduction_lanes: schedule.reduction_lanes(),
             layouts: vec![],
             templates: vec![],
@@ -347,7 +350,8 @@ impl<'a> Nest<'a> {
     fn near(&self, index: &[Index], layout: &Layout) -> bool {
         let step = |&(a, c): &(AxisId, i32)| {
             let lanes = self.splits.get(a.0).map_or(self.reduction_lanes, |split| split.lanes);
-            i64::from(c.unsigned_abs()) * self.scale(a) * i64::from(lanes)
+            let scale = if Some(a) == self.deep { self.scale(a).max(self.copied) } else { self.scale(a) };
+            i64::from(c.unsigned_abs()) * scale * i64::from(lanes)
         };
         let steps = |d: usize| index[d].terms().iter().map(step).sum::<i64>();
         let linear = |axes: &[MemoryAxis]| {

@@ -114,6 +114,12 @@ impl Schedule {
         (first, &self.loops[first..first + behind])
     }
 
+    /// The outer one of two sequential loops of an axis.
+    pub fn nested(&self) -> Option<&Loop> {
+        let twice = |pair: &&[Loop]| pair[0].axis == pair[1].axis && pair[1].bind == Bind::Sequential;
+        self.sequential().1.windows(2).find(twice).map(|pair| &pair[0])
+    }
+
     /// Whether the loops cover every axis once, in an order that can be lowered, and copies are made in a loop that they can be made in.
     pub fn is_valid(&self, expr: &TensorExpr) -> bool {
         let (parallel, all) = (expr.axes.len(), expr.axes.len() + expr.reduce.len());

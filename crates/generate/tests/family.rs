@@ -180,6 +180,9 @@ fn expressions() -> Vec<TensorExpr> {
         conv(20, 5, 7, 20, 3, 1),
         matmul(13, 20, 37),
         matmul(64, 64, 64),
+        // A part of a copy is left, of which several trips are made and a rest.
+        matmul(40, 24, 61),
+        conv(45, 6, 9, 20, 3, 1),
         halves(13, 20, 37),
         pool(12, 7, 40),
         pointwise(33, 10),
@@ -232,17 +235,20 @@ fn says_the_same(outline: &Kernel, kernel: &Kernel, shown: &impl std::fmt::Debug
     assert_eq!(rest(outline), rest(kernel), "{shown:?}");
 }
 
-/// Configurations drawn of a family: so many of all, and as many of those whose work-items meet, if there are any.
+/// Configurations drawn of a family: so many of all, as many of those whose work-items meet, and of those whose copies serve several trips, if
+/// there are any.
 fn drawn(family: &ScheduleFamily, rng: &mut fastrand::Rng, number: usize) -> Vec<Config> {
     let (meeting, others): (Vec<Config>, Vec<Config>) = family.configs().partition(|config| family.meets(config) != Meeting::default());
-    let lists = [others, meeting].into_iter().filter(|list| !list.is_empty());
+    let trips = family.space().knobs.iter().position(|knob| &*knob.name == "stage_trips");
+    let (nested, meeting): (Vec<Config>, Vec<Config>) = meeting.into_iter().partition(|config| trips.is_some_and(|at| config.0[at] > 1));
+    let lists = [others, meeting, nested].into_iter().filter(|list| !list.is_empty());
     lists.flat_map(|list| (0..number).map(|_| rng.choice(&list).expect("one").clone()).collect::<Vec<_>>()).collect()
 }
 
 #[test]
 fn outlines_stand_for_kernels() {
     let mut rng = fastrand::Rng::with_seed(7);
-    let (mut copying, mut sharing) = (0, 0);
+    let (mut copying, mut sharing, mut nested) = (0, 0, 0);
     for expr in expressions() {
         let family = ScheduleFamily::new(expr);
         for config in drawn(&family, &mut rng, 60) {
@@ -250,11 +256,12 @@ fn outlines_stand_for_kernels() {
             let knobs = family.space().describe(&config);
             copying += usize::from(knobs.get("stage").is_some_and(|stage| *stage != KnobValue::Label("none".into())));
             sharing += usize::from(knobs.get("reduction_lanes").is_some_and(|lanes| *lanes != KnobValue::Number(1)));
+            nested += usize::from(knobs.get("stage_trips").is_some_and(|trips| *trips != KnobValue::Number(1)));
             says_the_same(&family.outline(&config), &kernel, &knobs);
         }
     }
-    println!("{copying} copy tensors, {sharing} share reductions");
-    assert!(copying >= 100 && sharing >= 100, "{copying} {sharing}");
+    println!("{copying} copy tensors, {nested} for several trips, {sharing} share reductions");
+    assert!(copying >= 100 && nested >= 50 && sharing >= 100, "{copying} {nested} {sharing}");
 }
 
 /// Sixty tensors lie in 3^60 ways: the first and the output do, the others row by row.

@@ -5,8 +5,9 @@ use warpsight_generate::knobs::Knobs;
 use warpsight_generate::nest::Nest;
 use warpsight_generate::operators::parse_operator;
 use warpsight_generate::schedule::{Bind, Loop, Schedule};
-use warpsight_generate::{Meeting, Passes, ScheduleFamily, TensorExpr};
-use warpsight_ir::Family;
+use warpsight_generate::{Lowering, Meeting, Passes, ScheduleFamily, TensorExpr};
+use warpsight_ir::interpret::interpret;
+use warpsight_ir::{Bindings, Checked, Config, Family, Program, Stmt};
 
 fn expression(text: &str) -> TensorExpr {
     parse_operator(text).expect("an operator").steps.remove(0)
@@ -81,7 +82,7 @@ fn a_list_is_read_as_loops() {
         let own = knobs.schedule(&expr, config).expect("legal");
         own.reduction_lanes() == 1 && own.bound(Bind::Lane).count() == 2 && own.width() == 4 && own.bound(Bind::Unrolled).count() == 2
     });
-    let text = family.dump(&config.expect("a configuration"), warpsight_generate::Lowering::Tile).expect("legal");
+    let text = family.dump(&config.expect("a configuration"), Lowering::Tile).expect("legal");
     let lines = [
         "group m in 0..13 step 16",
         "group n in 0..20 step 32",
@@ -94,4 +95,79 @@ fn a_list_is_read_as_loops() {
     ];
     assert_eq!(text.lines().map(str::trim_start).collect::<Vec<_>>(), lines);
     assert!(text.lines().enumerate().all(|(depth, line)| line.len() - line.trim_start().len() == 2 * depth), "{text}");
+}
+
+/// A configuration whose copies serve several trips, with a rest of several trips and less than one.
+fn nested() -> (TensorExpr, ScheduleFamily, Config) {
+    let expr = expression("matmul m=24 n=20 k=61");
+    let (knobs, family) = (Knobs::of(&expr, Passes::default()), ScheduleFamily::new(expr.clone()));
+    let config = family.configs().find(|config| {
+        let own = knobs.schedule(&expr, config).expect("legal");
+        own.stages.len() == 2 && own.width() == 4 && own.nested().is_some_and(|outer| outer.step == 16)
+    });
+    (expr, family, config.expect("there is one"))
+}
+
+#[test]
+fn a_copy_serves_several_trips() {
+    let (_, family, config) = nested();
+    let text = family.dump(&config, Lowering::Tile).expect("legal");
+    let lines: Vec<&str> = text.lines().map(str::trim_start).collect();
+    let at = lines.iter().position(|line| line.starts_with("sequential")).expect("a loop");
+    let expected = [
+        "sequential k in 0..48 step 16, then 13 more",
+        "copy left to local memory",
+        "copy right to local memory",
+        "sequential k in 0..16 step 4",
+        "unrolled k in 0..4 step 1",
+    ];
+    assert_eq!(lines[at..at + 5], expected, "{text}");
+    // Two copies, of 16 and of the 13 that are left: both wait before and behind, and three trips of four and one more read the second.
+    let loads = family.dump(&config, Lowering::Loads).expect("legal");
+    assert_eq!(loads.lines().filter(|line| line.contains("copy left")).count(), 2, "{loads}");
+    let loops: Vec<&str> = loads.lines().map(str::trim).filter(|line| line.starts_with("for")).collect();
+    assert_eq!(loops, ["for k in 0..48 step 16", "for k in 0..16 step 4", "for k in 0..12 step 4"]);
+}
+
+/// Barriers of a list of statements, in their order; the one of a number is left out.
+fn without(stmts: Vec<Stmt>, left_out: usize, met: &mut usize) -> Vec<Stmt> {
+    let mut kept = vec![];
+    for stmt in stmts {
+        kept.push(match stmt {
+            Stmt::Barrier { .. } => {
+                *met += 1;
+                if *met - 1 == left_out {
+                    continue;
+                }
+                stmt
+            }
+            Stmt::For { var, from, to, step, unroll, body } => {
+                Stmt::For { var, from, to, step, unroll, body: without(body, left_out, met) }
+            }
+            Stmt::Scope(body) => Stmt::Scope(without(body, left_out, met)),
+            other => other,
+        });
+    }
+    kept
+}
+
+/// Each barrier is needed: work-items that do not wait read what is not there yet, or write what others read.
+#[test]
+fn a_barrier_left_out_is_a_race() {
+    let (expr, family, config) = nested();
+    let layouts = family.layouts(&config).expect("legal");
+    let run = |left_out: usize| {
+        let (mut met, program) = (0, family.lower(&config).expect("lowers").into_inner());
+        let body = without(program.body.clone(), left_out, &mut met);
+        let program = Checked::new(Program { body, ..program }).expect("valid");
+        let tensors = expr.inputs.iter().chain([&expr.output]).zip(&layouts);
+        let data = tensors.map(|(tensor, layout)| vec![0; layout.bytes(tensor.element) as usize]).collect();
+        (met, interpret(&program, &mut Bindings { sizes: Default::default(), data }))
+    };
+    let (barriers, whole) = run(usize::MAX);
+    assert!(whole.is_ok() && barriers == 4, "{whole:?} {barriers}");
+    for barrier in 0..barriers {
+        let fault = run(barrier).1.expect_err("a race").to_string();
+        assert!(fault.contains("race"), "{barrier}: {fault}");
+    }
 }

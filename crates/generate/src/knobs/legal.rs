@@ -1,5 +1,6 @@
 //! Which schedules are legal, whatever a device is.
 
+use super::offers::SHORTEST_COPY;
 use super::{Knobs, SHARING_LANES, single_axis};
 use crate::expr::{AxisId, TensorExpr};
 use crate::layout::packed_dim;
@@ -20,8 +21,8 @@ const LEAST_ELEMENTS: i64 = 8;
 const LARGEST_GROUP: u32 = 1024;
 /// Lanes of a group that copies tensors together, at least: the largest warp of today's GPUs.
 const LEAST_COPYING: u32 = 64;
-/// Positions of the deep axis that a copy is of, at least, where there are more.
-const SHORTEST_COPY: i64 = 4;
+/// Positions of the deep axis that a copy is of, at most, where several trips read it.
+const LONGEST_COPY: i64 = 32;
 
 impl Knobs {
     /// Whether a group that does not share reductions has more than a work-item or two, where there are larger ones.
@@ -45,6 +46,10 @@ impl Knobs {
         // What is copied is read several times in each trip, by lanes that lie along results.
         let short = |a: AxisId| unroll < SHORTEST_COPY && unroll < axis(expr, a).extent;
         if copies && (schedule.folds(expr) || self.deep.is_none_or(short)) {
+            return false;
+        }
+        // Several trips read a copy only where something is copied, and again.
+        if schedule.nested().is_some_and(|outer| !copies || outer.trips < 2 || outer.step > LONGEST_COPY) {
             return false;
         }
         let written = |of: &dyn Fn(AxisId) -> bool| -> i64 {

@@ -8,6 +8,10 @@ use smallvec::SmallVec;
 
 /// The largest of these as a power of two.
 const LARGEST_TILE: u32 = 3;
+/// Values of the knob `stage_trips`: with those of `unroll` the usual depths of copies, 4 to 32, are there once each.
+const STAGE_TRIPS: [i32; 2] = [1, 4];
+/// Positions of the deep axis that a copy is of, at least, where there are more.
+pub const SHORTEST_COPY: i64 = 4;
 /// Values of the knob `reduction_lanes`.
 const REDUCTION_LANES: [i32; 5] = [1, 4, 16, 64, 256];
 /// Terms of a reduction that lanes share, at least.
@@ -78,6 +82,13 @@ pub fn stages(expr: &TensorExpr, deep: Option<AxisId>, main: &[AxisId]) -> Vec<S
         stages.push(own);
     }
     stages
+}
+
+/// How many trips may read what is copied at a time, by the axis along which it is copied: so many where that leaves several copies of the
+/// least size.
+pub fn stage_trips(expr: &TensorExpr, deep: Option<AxisId>) -> Vec<i32> {
+    let several = |trips: i32| deep.is_some_and(|a| axis(expr, a).extent >= 2 * i64::from(trips) * SHORTEST_COPY);
+    STAGE_TRIPS.into_iter().filter(|&trips| trips == 1 || several(trips)).collect()
 }
 
 /// How many lanes may share a reduction: where results are few and reductions long.

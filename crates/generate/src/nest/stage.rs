@@ -141,14 +141,9 @@ impl Copies<'_> {
 }
 
 impl Nest<'_> {
-    /// Elements of the deep axis that are copied at a time.
-    fn copied(&self) -> i64 {
-        self.schedule.stages.first().map_or(1, |own| self.schedule.loops[own.at].step)
-    }
-
     /// Whether there is a loop of the deep axis inside of that in which tensors are copied.
     pub fn nested(&self) -> bool {
-        self.deep.is_some_and(|a| self.copied() > self.trip(a))
+        self.deep.is_some_and(|a| self.copied > self.trip(a))
     }
 
     /// The tensors that are copied. `None` where a copy cannot be made in few affine steps.
@@ -160,7 +155,7 @@ impl Nest<'_> {
     fn staged(&self, template: usize) -> Option<Staged> {
         let index = self.templates[template].index;
         let tensor = &self.layouts[self.templates[template].tensor];
-        let part = self.part(index, self.copied());
+        let part = self.part(index, self.copied);
         let (memory, _) = tensor.innermost()?;
         let innermost = self.read_along(index).unwrap_or(memory);
         let width = (0..).map(|n| WIDEST >> n).find(|&width| width == 1 || self.copies_whole(index, tensor, &part, memory, width))?;
@@ -214,7 +209,7 @@ impl Nest<'_> {
             let step = match self.splits.get(a.0) {
                 Some(split) if split.groups > 1 => i64::from(c) * split.per_item() * i64::from(split.lanes),
                 Some(_) => 0,
-                None if Some(a) == self.deep => i64::from(c) * self.copied(),
+                None if Some(a) == self.deep => i64::from(c) * self.copied,
                 None => i64::from(c) * self.trip(a),
             };
             step % width == 0
@@ -296,7 +291,7 @@ impl Nest<'_> {
                 None if Some(a) == self.deep => {
                     origin.constant = origin.constant.checked_add(i64::from(c) * chunk.from)?;
                     if chunk.looped {
-                        origin.add_term(Moves::Trip(a), i64::from(c) * self.copied())?;
+                        origin.add_term(Moves::Trip(a), i64::from(c) * self.copied)?;
                     }
                 }
                 None => {}
@@ -310,7 +305,7 @@ impl Nest<'_> {
         let first = form.range(|a| match self.splits.get(a.0) {
             Some(split) => Interval::new(0, (split.groups - 1) * split.per_item() * i64::from(split.lanes)),
             None if Some(a) == self.deep => {
-                let last = if chunk.looped { (self.walk(a).extent / self.copied() - 1) * self.copied() } else { 0 };
+                let last = if chunk.looped { (self.walk(a).extent / self.copied - 1) * self.copied } else { 0 };
                 Interval::new(chunk.from, chunk.from + last)
             }
             None => Interval::exactly(0),

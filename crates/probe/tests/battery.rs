@@ -300,6 +300,17 @@ fn what_the_time_did_not_suffice_for_is_stated() {
     assert_eq!(summaries[1].verified, 5, "the second has its own time");
 }
 
+/// A launch that outlasts what is left of the time, and not the patience with a driver, may be a slow one.
+#[test]
+fn what_is_stopped_since_the_time_is_over_is_no_failure() {
+    let mut battery = Battery { budget: Duration::from_secs(4), ..Battery::new() };
+    battery.jobs = Rc::new(RefCell::new([None, Some(DeviceError::Timeout(4))].into()));
+    let summaries = battery.run(vec![phase("first", five)]);
+    assert_eq!((summaries[0].failed, summaries[0].skipped), (0, 1));
+    let stopped = battery.read("first.json").records[1].outcome.clone();
+    assert_eq!(stopped, Outcome::Skipped { why: "out of time: its 4 s are used up".into(), later: true });
+}
+
 #[test]
 fn what_failed_or_had_no_time_is_tried_again() {
     let mut battery = Battery::new();

@@ -239,8 +239,13 @@ impl Battery<'_, '_> {
                 self.plant = false;
             }
             let all_left = self.end.saturating_duration_since(Instant::now());
-            reachable.limit(self.options.patience.min(left.max(GRACE.min(all_left))));
-            let (record, lost) = measure::take(task.phase.name, measurement, &mut *reachable);
+            let limit = self.options.patience.min(left.max(GRACE.min(all_left)));
+            reachable.limit(limit);
+            let (mut record, lost) = measure::take(task.phase.name, measurement, &mut *reachable);
+            // What was stopped early might have ended.
+            if limit < self.options.patience && matches!(lost, Some(DeviceError::Timeout(_))) {
+                record.outcome = Outcome::Skipped { why: out_of_time(time_box), later: true };
+            }
             (self.tell)(Event::Taken(&record));
             self.folder.record(record);
             match lost {
@@ -269,7 +274,7 @@ impl Battery<'_, '_> {
 
     /// Notes what the time did not suffice for.
     fn skip_rest(&mut self, task: &Task, first: Measurement, mut plan: Plan, known: &HashSet<String>, time_box: Duration) {
-        let why = format!("out of time: its {:.0} s are used up", time_box.as_secs_f64());
+        let why = out_of_time(time_box);
         let begun = Instant::now();
         let mut next = Some(first);
         while let Some(measurement) = next.take() {
@@ -287,4 +292,8 @@ impl Battery<'_, '_> {
             next = measure::caught(|| list.next()).unwrap_or_default();
         }
     }
+}
+
+fn out_of_time(time_box: Duration) -> String {
+    format!("out of time: its {:.0} s are used up", time_box.as_secs_f64())
 }

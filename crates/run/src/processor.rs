@@ -1,4 +1,38 @@
-//! Processor time of processes.
+//! Processor time of processes and threads.
+
+use std::time::{Duration, Instant};
+
+/// What a thread takes for something: processor time, so that what others run meanwhile does not count, or what passes where that is not told.
+pub(crate) struct Watch {
+    begun: Instant,
+    before: Option<Duration>,
+}
+
+impl Watch {
+    /// Begins.
+    pub(crate) fn start() -> Self {
+        Self { begun: Instant::now(), before: thread_time() }
+    }
+
+    /// What this thread took since.
+    pub(crate) fn taken(&self) -> Duration {
+        let own = thread_time().zip(self.before).map(|(now, before)| now.saturating_sub(before));
+        own.unwrap_or_else(|| self.begun.elapsed())
+    }
+}
+
+/// Processor time of this thread so far.
+#[cfg(unix)]
+fn thread_time() -> Option<Duration> {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    Some(Duration::new(time.tv_sec.try_into().ok()?, time.tv_nsec.try_into().ok()?))
+}
+
+/// Processor time of this thread so far: not known here.
+#[cfg(not(unix))]
+fn thread_time() -> Option<Duration> {
+    None
+}
 
 /// Processor time of this process so far, all threads together, in seconds.
 #[cfg(unix)]
@@ -32,6 +66,18 @@ pub(crate) fn processor_time_of(_process: u32) -> Option<f64> {
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_thread_that_sleeps_takes_no_time() {
+        let watch = Watch::start();
+        std::thread::sleep(Duration::from_millis(50));
+        assert!(watch.taken() < Duration::from_millis(25), "{:?}", watch.taken());
+        let begun = Instant::now();
+        while watch.taken() < Duration::from_millis(30) {
+            assert!(begun.elapsed() < Duration::from_secs(60), "{:?}", watch.taken());
+        }
+        assert!(begun.elapsed() >= Duration::from_millis(5));
+    }
 
     #[test]
     fn processes_are_told_their_time_from_outside_too() {

@@ -1,11 +1,12 @@
 //! What CPUID does not say and a tenth of a second tells: the clock, multiply-adds and loads a clock, how fast cores read what lies behind their
-//! first caches, and how many translations they hold. All threads at once, since cores share clocks and caches; the fastest of several spans, since
-//! others may use the machine.
+//! first caches, and how many translations they hold. All threads at once, since cores share clocks and caches; by processor time, and the fastest of
+//! several spans, since others may use the machine.
 
 use super::Measured;
+use crate::processor::Watch;
 use std::arch::asm;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Additions of a chain, each of which waits a cycle for the one before.
 const CHAIN: u64 = 24;
@@ -139,13 +140,13 @@ fn pages(clock: f64) -> Option<(u32, f64)> {
             memory[place(page)] = place(order[(n + 1) % pages]);
         }
         let taken = (0..SPANS).map(|_| {
-            let start = Instant::now();
+            let start = Watch::start();
             let mut at = 0;
             for _ in 0..CHASE {
                 at = memory[at];
             }
             std::hint::black_box(at);
-            start.elapsed().as_secs_f64()
+            start.taken().as_secs_f64()
         });
         taken.fold(f64::INFINITY, f64::min) * clock / CHASE as f64
     };
@@ -157,7 +158,7 @@ fn pages(clock: f64) -> Option<(u32, f64)> {
 
 /// A chain of additions, each of the result before.
 fn additions() -> Duration {
-    let start = Instant::now();
+    let start = Watch::start();
     // SAFETY: the instructions touch the registers named here and flags, no memory and no stack.
     #[allow(unsafe_code)]
     unsafe {
@@ -174,7 +175,7 @@ fn additions() -> Duration {
             options(nomem, nostack),
         );
     }
-    start.elapsed()
+    start.taken()
 }
 
 /// Twelve instructions, each with the register of another number.
@@ -207,7 +208,7 @@ macro_rules! blocks {
 
 /// Sums that do not wait for each other, of zeros.
 fn multiply_adds(width: Width) -> Duration {
-    let start = Instant::now();
+    let start = Watch::start();
     // SAFETY: the processor has these instructions (`Width` is made of CPUID); they touch the registers named there and flags.
     #[allow(unsafe_code)]
     unsafe {
@@ -217,7 +218,7 @@ fn multiply_adds(width: Width) -> Duration {
             Width::Avx512 => blocks!(sums!("vfmadd231ps zmm", ", zmm12, zmm12")),
         }
     }
-    start.elapsed()
+    start.taken()
 }
 
 /// Loads of one vector, again and again.
@@ -225,7 +226,7 @@ fn loads(width: Width) -> Duration {
     #[repr(align(64))]
     struct Vector([u8; 64]);
     let memory = Vector([0; 64]);
-    let start = Instant::now();
+    let start = Watch::start();
     // SAFETY: the processor has these instructions; they read the 64 bytes of `memory` and change the registers named there and flags.
     #[allow(unsafe_code)]
     unsafe {
@@ -235,7 +236,7 @@ fn loads(width: Width) -> Duration {
             Width::Avx512 => blocks!(sums!("vmovups zmm", ", [{at}]"), at = memory.0.as_ptr()),
         }
     }
-    start.elapsed()
+    start.taken()
 }
 
 /// Reads a part of every line, in order.
@@ -244,7 +245,7 @@ fn read(memory: &[u8]) -> Duration {
     if blocks == 0 {
         return Duration::ZERO;
     }
-    let start = Instant::now();
+    let start = Watch::start();
     // SAFETY: they read `blocks` times 512 bytes of `memory`, which has as many, and change the registers named here and flags.
     #[allow(unsafe_code)]
     unsafe {
@@ -261,7 +262,7 @@ fn read(memory: &[u8]) -> Duration {
             options(readonly, nostack),
         );
     }
-    start.elapsed()
+    start.taken()
 }
 
 #[cfg(test)]

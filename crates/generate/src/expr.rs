@@ -15,6 +15,7 @@
 
 mod demand;
 mod evaluate;
+mod terms;
 
 pub use evaluate::Evaluator;
 
@@ -523,7 +524,7 @@ impl TensorExpr {
     }
     /// The value of one result, a point of [`Self::result_axes`], in `f64`, reading inputs (row-major, one slice per input).
     pub fn evaluate<T: Copy + Into<f64>>(&self, point: &[i64], inputs: &[&[T]]) -> f64 {
-        Evaluator::new(self, inputs).result(point)
+        Evaluator::of_one(self, inputs).result(point)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use warpsight_generate::candidates::candidates;
-use warpsight_generate::expr::{Axis, AxisId, Combine, Index, Operator, Role, ScalarExpr, Tensor, TensorExpr};
+use warpsight_generate::expr::{Axis, AxisId, Combine, Evaluator, Index, Operator, Role, ScalarExpr, Tensor, TensorExpr};
 use warpsight_generate::layout::stored;
 use warpsight_generate::operators::{global_average_pool, layernorm, parse_operator, softmax};
 use warpsight_generate::{Layout, Meeting, Pass, Passes, Place, ScheduleFamily};
@@ -201,6 +201,29 @@ fn in_halves(expr: &TensorExpr) -> TensorExpr {
     let floats = expr.inputs.iter_mut().chain([&mut expr.output]).filter(|tensor| tensor.element.is_float());
     floats.for_each(|tensor| tensor.element = Scalar::Half);
     expr
+}
+
+/// What results have in common changes none of them, to the last bit: terms of products, known factors, rows.
+#[test]
+fn many_results_are_those_of_each() {
+    let mut rng = fastrand::Rng::with_seed(5);
+    let direct = |text: &str| parse_operator(text).expect("an operator").steps;
+    let more = ["conv2d n=1 c=6 h=9 w=7 k=5 r=3 s=3 stride=2 pad=0", "avgpool n=1 c=3 h=9 w=9 r=3 s=3 stride=2", "fc n=3 k=40 m=7"];
+    for expr in expressions().into_iter().chain(more.into_iter().flat_map(direct)) {
+        let inputs: Vec<Vec<f64>> = expr.inputs.iter().map(|own| (0..own.len()).map(|_| rng.f64() - 0.5).collect()).collect();
+        let slices: Vec<&[f64]> = inputs.iter().map(Vec::as_slice).collect();
+        let evaluator = Evaluator::new(&expr, &slices);
+        for _ in 0..3 {
+            let row: Vec<i64> = expr.axes.iter().map(|axis| rng.i64(0..axis.extent)).collect();
+            let mut met = 0;
+            evaluator.row(&row, |point, value| {
+                let alone = expr.evaluate(point, &slices);
+                assert_eq!(value.to_bits(), alone.to_bits(), "{} at {point:?}: {value} {alone}", expr.name);
+                met += 1;
+            });
+            assert!(met > 0);
+        }
+    }
 }
 
 /// An outline stands for the kernel: as many accesses of each kind in each loop, and the same corners of what they touch.

@@ -1,5 +1,6 @@
 //! What expressions mean, in `f64`: the reference that every kernel is verified against.
 
+use super::terms::Terms;
 use super::{AxisId, Index, Pass, ScalarExpr, TensorExpr, apply_binary, apply_unary};
 use smallvec::SmallVec;
 use warpsight_ir::interpret::rounded;
@@ -9,7 +10,16 @@ use warpsight_ir::{BinaryOp, Scalar, UnaryOp};
 /// An expression on inputs (row-major, one slice per input), ready to be evaluated at many points.
 pub struct Evaluator<'a, T> {
     expr: &'a TensorExpr,
-    passes: Vec<(Pass<'a>, Node<'a, T>, Node<'a, T>)>,
+    passes: Vec<Walk<'a, T>>,
+}
+
+/// One walk over the reduction axes.
+struct Walk<'a, T> {
+    pass: Pass<'a>,
+    body: Node<'a, T>,
+    epilogue: Node<'a, T>,
+    /// What the body comes to, where that is found at once.
+    terms: Option<Terms<'a, T>>,
 }
 
 /// A scalar whose loads are positions in their inputs.
@@ -38,13 +48,14 @@ enum Node<'a, T> {
 }
 
 /// A position as steps of axes. What is beyond all numbers in between comes back where the whole is within.
-struct Position {
+#[derive(Clone)]
+pub(super) struct Position {
     terms: SmallVec<[(usize, i64); 4]>,
     constant: i64,
 }
 
 impl Position {
-    fn at(&self, point: &[i64]) -> usize {
+    pub(super) fn at(&self, point: &[i64]) -> usize {
         self.terms.iter().fold(self.constant, |at, &(a, step)| at.wrapping_add(step.wrapping_mul(point[a]))) as usize
     }
 }
@@ -59,8 +70,18 @@ struct Known<'a> {
 impl<'a, T: Copy + Into<f64>> Evaluator<'a, T> {
     /// Of one slice per input.
     pub fn new(expr: &'a TensorExpr, inputs: &[&'a [T]]) -> Self {
+        let mut own = Self::of_one(expr, inputs);
+        for walk in &mut own.passes {
+            walk.terms = walk.body.product().and_then(|loads| Terms::new(expr, loads, walk.pass.coefficients));
+        }
+        own
+    }
+
+    /// The same for one result: what many have in common is not looked for.
+    pub(super) fn of_one(expr: &'a TensorExpr, inputs: &[&'a [T]]) -> Self {
         let node = |scalar| Node::of(scalar, expr, inputs);
-        Self { expr, passes: expr.passes().map(|pass| (pass, node(pass.body), node(pass.epilogue))).collect() }
+        let walk = |pass: Pass<'a>| Walk { pass, body: node(pass.body), epilogue: node(pass.epilogue), terms: None };
+        Self { expr, passes: expr.passes().map(walk).collect() }
     }
 
     /// The value of one result, a point of [`TensorExpr::result_axes`].
@@ -91,14 +112,14 @@ impl<'a, T: Copy + Into<f64>> Evaluator<'a, T> {
         let mut before = vec![];
         for number in 0..self.expr.before.len() {
             let acc = self.reduced(number, all, &before);
-            before.push(self.passes[number].2.value(all, Known { acc, before: &before }));
+            before.push(self.passes[number].epilogue.value(all, Known { acc, before: &before }));
         }
         before
     }
 
     fn own(&self, all: &mut [i64], before: &[f64]) -> f64 {
         let last = self.expr.before.len();
-        let (_, body, epilogue) = &self.passes[last];
+        let Walk { body, epilogue, .. } = &self.passes[last];
         let acc = if self.expr.reduce.is_empty() || self.expr.stores_each() {
             body.value(all, Known { acc: 0.0, before })
         } else {
@@ -118,9 +139,12 @@ impl<'a, T: Copy + Into<f64>> Evaluator<'a, T> {
 
     /// What all points of the reduction axes come to; these are at their first point before and after.
     fn reduced(&self, number: usize, all: &mut [i64], before: &[f64]) -> f64 {
-        let (pass, body, _) = &self.passes[number];
+        let Walk { pass, body, terms, .. } = &self.passes[number];
         let mut acc = pass.combine.start();
         all[self.expr.axes.len()..].fill(0);
+        if let Some(terms) = terms {
+            return terms.combine(all, acc, |acc, value| apply_binary(pass.combine.operation(), acc, value));
+        }
         loop {
             let factor = pass.coefficients.map_or(1.0, |own| own.value(|a| all[a.0]));
             if factor != 0.0 {
@@ -185,6 +209,15 @@ impl<'a, T: Copy + Into<f64>> Node<'a, T> {
                 );
                 Self::Load { values: inputs[*tensor], at, bound }
             }
+        }
+    }
+
+    /// The elements that it is the product of, if it is that of elements that are always there.
+    fn product(&self) -> Option<Vec<(&'a [T], Position)>> {
+        match self {
+            Self::Load { values, at, bound } if bound.is_empty() => Some(vec![(*values, at.clone())]),
+            Self::Binary(BinaryOp::Mul, a, b) => Some([a.product()?, b.product()?].concat()),
+            _ => None,
         }
     }
 

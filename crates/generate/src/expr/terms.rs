@@ -1,0 +1,66 @@
+//! The terms of a reduction whose body loads one element, or is the product of two, wherever its axes are: what is added for each point of
+//! them is found in steps that are the same for all results.
+
+use super::evaluate::Position;
+use super::{AxisId, Coefficients, Index, TensorExpr};
+
+/// Points of the reduction axes, at most.
+const MOST: usize = 1 << 16;
+
+/// Terms in the order in which they are combined.
+pub(super) struct Terms<'a, T> {
+    loads: Vec<(&'a [T], Position)>,
+    /// Of each term how far from that of the first point its elements are, in each of the loads, and its factor among those known.
+    steps: Vec<[usize; 3]>,
+    known: Option<&'a Coefficients>,
+}
+
+impl<'a, T: Copy + Into<f64>> Terms<'a, T> {
+    /// Of an expression, whose body loads elements at these places of these tensors; `None` where they are none or more than two, or there are
+    /// too many points.
+    pub(super) fn new(expr: &TensorExpr, loads: Vec<(&'a [T], Position)>, known: Option<&'a Coefficients>) -> Option<Self> {
+        let extents: Vec<i64> = expr.reduce.iter().map(|axis| axis.extent).collect();
+        let points = extents.iter().try_fold(1_usize, |n, &extent| n.checked_mul(usize::try_from(extent).ok()?));
+        points.filter(|&points| points <= MOST && (1..=2).contains(&loads.len()))?;
+        let mut point = vec![0; expr.axes.len() + extents.len()];
+        let mut steps = vec![];
+        loop {
+            let mut step = [0; 3];
+            for (own, load) in step.iter_mut().zip(&loads) {
+                *own = load.1.at(&point).wrapping_sub(load.1.at(&vec![0; point.len()]));
+            }
+            step[2] = known.map_or(0, |known| moved(&known.at, &point));
+            steps.push(step);
+            let inner = point[expr.axes.len()..].iter_mut().zip(&extents);
+            let mut on = inner.rev();
+            let turned = on.any(|(at, extent)| {
+                *at = (*at + 1) % extent;
+                *at != 0
+            });
+            if !turned {
+                return Some(Self { loads, steps, known });
+            }
+        }
+    }
+
+    /// Combines the terms of a point of all axes, those of the reduction being at their first.
+    pub(super) fn combine(&self, point: &[i64], start: f64, mut both: impl FnMut(f64, f64) -> f64) -> f64 {
+        let first = |n: usize| self.loads.get(n).map_or(0, |load| load.1.at(point));
+        let (a, b) = (first(0), first(1));
+        let value = |step: &[usize; 3]| {
+            let own: f64 = self.loads[0].0[a.wrapping_add(step[0])].into();
+            self.loads.get(1).map_or(own, |other| own * other.0[b.wrapping_add(step[1])].into())
+        };
+        let Some(known) = self.known else {
+            return self.steps.iter().fold(start, |acc, step| both(acc, value(step)));
+        };
+        let at = moved(&known.at, point).wrapping_add(known.at.constant as usize);
+        let terms = self.steps.iter().map(|step| (known.values[at.wrapping_add(step[2])], step));
+        terms.filter(|term| term.0 != 0.0).fold(start, |acc, (factor, step)| both(acc, factor * value(step)))
+    }
+}
+
+/// What a form is at a point beside its constant; forms of small lists stay within numbers.
+fn moved(form: &Index, point: &[i64]) -> usize {
+    form.terms().iter().fold(0_i64, |at, &(AxisId(a), c)| at.wrapping_add(i64::from(c).wrapping_mul(point[a]))) as usize
+}

@@ -67,7 +67,9 @@ fn together(findings: &mut Findings) {
     }
     // Misses that begin early, where sets fill unevenly, move one interval or the other.
     let (lo, hi) = (a.1.min(b.1), a.2.max(b.2));
-    let value = likely(lo, (a.0 * b.0).sqrt(), hi, 1.0);
+    // It is in both, as far as one knows.
+    let (least, most) = (a.1.max(b.1), a.2.min(b.2));
+    let value = likely(least, (a.0 * b.0).sqrt().max(least).min(most), most, 1.0);
     for (key, cite) in keys.into_iter().zip([&a.3, &b.3]) {
         findings.number(key, Fact::between(lo, value, hi, Source::Measured, format!("{cite}, with those of the other way")));
     }
@@ -189,12 +191,25 @@ fn found(findings: &mut Findings, seen: &[Timed], route: &Known, levels: &Levels
 
 #[cfg(test)]
 mod tests {
-    use super::likely;
+    use super::*;
 
     #[test]
     fn sides_of_an_interval_count_by_themselves() {
         // Misses are seen early in it: 128 is as much as may be, and most unlikely; 112 and 120 are as well told by what is below.
         assert_eq!(likely(100.0, 121.0, 126.2, 1.0), 112.0);
         assert_eq!(likely(116.0, 121.0, 142.0, 1.0), 128.0);
+    }
+
+    #[test]
+    fn the_size_of_one_cache_is_in_both_intervals() {
+        let mut found = Findings::default();
+        let known = |lo, value, hi| Fact::between(lo, value, hi, Source::Measured, "a test");
+        found.number("buffer.l2.capacity_bytes", known(17_571.0, 32_768.0, 51_418.0));
+        found.number("texture.l2.capacity_bytes", known(48_887.0, 49_152.0, 49_187.0));
+        together(&mut found);
+        for key in ["buffer.l2.capacity_bytes", "texture.l2.capacity_bytes"] {
+            let Some(Finding::Number(Fact::Known { value, lo, hi, .. })) = found.facts.get(key) else { panic!("{key}") };
+            assert_eq!((*value, *lo, *hi), (49_152.0, Some(17_571.0), Some(51_418.0)));
+        }
     }
 }

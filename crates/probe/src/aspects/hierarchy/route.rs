@@ -161,7 +161,10 @@ impl Known {
     pub(super) fn bracket(&self, n: usize) -> Option<(f64, f64)> {
         let levels = self.levels.as_ref()?;
         let level = levels.caches.get(n)?;
-        let mut near: Vec<&Point> = self.points.iter().filter(|point| (0.3..2.0).contains(&(point.bytes / level.bytes))).collect();
+        // A nearer cache's misses still rise right behind its end.
+        let behind = n.checked_sub(1).map_or(0.0, |nearer| 1.5 * levels.caches[nearer].bytes);
+        let near = |point: &&Point| point.bytes >= behind && (0.3..2.0).contains(&(point.bytes / level.bytes));
+        let mut near: Vec<&Point> = self.points.iter().filter(near).collect();
         near.sort_by(|a, b| a.bytes.total_cmp(&b.bytes));
         let mut flat: Vec<f64> = near.iter().filter(|point| point.bytes <= 0.65 * level.bytes).map(|point| point.seconds).collect();
         flat.sort_by(f64::total_cmp);

@@ -159,6 +159,18 @@ fn few_lines_in_many_pages_are_as_many_strides_as_a_hash_needs() {
 }
 
 #[test]
+fn a_nearer_caches_end_is_not_where_the_next_begins_to_miss() {
+    // Three times as much: the first one's misses rise where the second still has everything.
+    let near = Shape { line_bytes: 64, sets: 64, ways: 4, hash: None };
+    let far = Shape { line_bytes: 64, sets: 64, ways: 12, hash: None };
+    let found = nearest_and_second(&near, &far, [2e-9, 20e-9, 30e-9]);
+    let Some(Finding::Number(Fact::Known { value, lo: Some(lo), .. })) = found.facts.get("buffer.l2.capacity_bytes") else {
+        panic!("{:?}", found.facts)
+    };
+    assert!((*value / 49_152.0 - 1.0).abs() < 0.01 && *lo > 40_000.0, "{value} from {lo}");
+}
+
+#[test]
 fn caches_between_two_numbers_of_groups_are_as_many_as_cores() {
     let info = device(1 << 20);
     // Five caches of 16 KiB: a sixth group waits for one of them, where it walks through more than next to nothing.

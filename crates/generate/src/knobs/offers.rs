@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 
 /// The largest of these as a power of two.
 const LARGEST_TILE: u32 = 3;
-/// Values of the knob `stage_trips`: with those of `unroll` the usual depths of copies, 4 to 32, are there once each.
+/// Values of the knob `stage_trips`: with those of `unroll` the usual depths of copies, 4 to 16, are there once each.
 const STAGE_TRIPS: [i32; 2] = [1, 4];
 /// Positions of the deep axis that a copy is of, at least, where there are more.
 pub const SHORTEST_COPY: i64 = 4;

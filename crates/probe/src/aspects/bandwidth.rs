@@ -88,9 +88,9 @@ fn reads_apart(asked: &Asked, limits: Limits, seed: u64) -> Answer<Series<u64>> 
     let cores = cores(asked, limits.full)?.0;
     let chunk = Swept::new(1, 4, SMALLEST, seed).trip_bytes();
     let most = cores * EACH;
-    let at_once = if_possible(registers::at_once(asked, registers::waiting(VALUES, LANES.min(limits.full))))?.unwrap_or(most);
+    let at_once = if_possible(registers::at_once_of(asked, registers::waiting(VALUES, LANES.min(limits.full)), most))?.unwrap_or(most);
     // As many for each core. At most as many as there are places.
-    let groups = |footprint: u64| (footprint / chunk).min(most.min(at_once).into()) as u32 / cores * cores;
+    let groups = |footprint: u64| (footprint / chunk).min(at_once.into()) as u32 / cores * cores;
     let few = footprints(limits).take_while(|footprint| *footprint <= APART).map(|footprint| (footprint, groups(footprint)));
     let few = few.filter(|(_, groups)| *groups > 0 && *groups < cores * EACH);
     few.map(|(footprint, groups)| Ok((footprint, swept(asked, groups, footprint, seed)?))).collect()

@@ -122,9 +122,15 @@ fn as_one(asked: &Asked, one: Chains, trips: u64, groups: u32) -> Answer<bool> {
 }
 
 /// How many groups run at once.
-pub(super) fn at_once(asked: &Asked, one: Chains) -> Answer<u32> {
+fn at_once(asked: &Asked, one: Chains) -> Answer<u32> {
     let trips = trips(asked, one)?;
     largest(1, MOST_GROUPS, |groups| as_one(asked, one, trips, groups))
+}
+
+/// As many of so many groups as run at once: mostly all.
+pub(super) fn at_once_of(asked: &Asked, one: Chains, many: u32) -> Answer<u32> {
+    let trips = trips(asked, one)?;
+    if as_one(asked, one, trips, many)? { Ok(many) } else { largest(1, many - 1, |groups| as_one(asked, one, trips, groups)) }
 }
 
 /// Who runs at once with a part of all values.

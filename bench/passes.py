@@ -41,7 +41,7 @@ def time_of(args, device, shape, way):
         return None
     # A sequence of kernels has `sequence`, one kernel `chosen`.
     value = json.loads(out)
-    args.profiles.add(value["profile"])
+    args.profiles[device] = value["profile"]
     return (value.get("chosen") or value["sequence"])["time_s"]
 
 
@@ -65,7 +65,7 @@ def report(args, results):
     lines = [
         "# What each pass of lowering gains",
         "",
-        f"Written by `python3 bench/passes.py` on {time.strftime('%Y-%m-%d')}, chosen by the profiles {', '.join(sorted(args.profiles))}. Paper 001's four 1 × 1 convolutions of figure 17, {args.dtype}; times of picks are simulated. A column is how many",
+        f"Written by `python3 bench/passes.py` on {time.strftime('%Y-%m-%d')}, chosen by the profiles {', '.join(sorted(args.profiles.values()))}. Paper 001's four 1 × 1 convolutions of figure 17, {args.dtype}; times of picks are simulated. A column is how many",
         "times as long it takes without that pass (or with one more, below 1 where it helps). The paper states 4.9× for autobroadcast and 6× for addresses at",
         "their best on an Adreno 640 (published, not rerun), and that images gain more there, broadcasts more on Mali. A simulated device keeps one vector",
         "of a scalar in as many registers; whether a real compiler spills them, as the paper's does, it does not know.",
@@ -90,8 +90,8 @@ def main():
     parser.add_argument("--results", type=Path, default=TARGET / "passes.json", help="times, written as they come (default: %(default)s)")
     parser.add_argument("--out", type=Path, default=ROOT / "bench" / "passes.md", help="the page (default: %(default)s)")
     args = parser.parse_args()
-    args.profiles = set()
     results = json.loads(args.results.read_text()) if args.results.exists() else {}
+    args.profiles = results.setdefault("profiles", {})
     measure(args, results)
     args.out.write_text(report(args, results))
 

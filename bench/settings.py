@@ -90,7 +90,7 @@ def judged(results, operators):
     """By which profiles kernels were chosen."""
     asked = {one["op"] for one in operators}
     names = {one["profile"] for own in results.values() for op, one in own.items() if op in asked and "profile" in one}
-    return f"chosen by the profiles {', '.join(sorted(names))}"
+    return f"chosen by the profiles {', '.join(sorted(names)) or 'of an earlier run'}"
 
 
 def left_out(results, operators):

@@ -14,6 +14,9 @@ use warpsight_generate::layout::Layout;
 use warpsight_ir::Checked;
 use warpsight_run::{Code, Init, Job, LaunchSpec, MemoryKind, MemorySpec};
 
+/// How the kernels of a range of sizes were chosen.
+pub const DISPATCH: &str = "dispatch.json";
+
 /// Writes a sequence of launches to a folder, all of it or nothing.
 pub fn sequence(out: &Path, name: &str, device: &str, sequence: &Sequence) -> Result<(), Failure> {
     let mut export = Export::create(out, name, device, &[])?;
@@ -71,7 +74,8 @@ impl Export {
         for (i, (spec, (name, held))) in job.memory.iter().zip(names.into_iter().zip(held)).enumerate() {
             let initial = match &spec.init {
                 Init::Data(bytes) if !inputs.contains(&i) => {
-                    let file = format!("{name}.bin");
+                    let shape = sizes.iter().map(|size| format!("_{size}")).collect::<String>();
+                    let file = format!("{name}{shape}.bin");
                     self.out.write(&file, bytes)?;
                     HostInitial::File(file)
                 }
@@ -98,12 +102,11 @@ impl Export {
         for (file, text) in [&written.header, &written.example] {
             self.out.write(file, text.as_bytes())?;
         }
-        let earlier = files(&self.path);
+        let earlier = earlier(&self.path);
         // Last: it is there only while everything that it names is.
         self.out.write(DESCRIPTION, written.json.as_bytes())?;
         self.out.finish()?;
-        let current: HashSet<String> = files(&self.path).into_iter().collect();
-        for name in earlier.iter().filter(|name| !current.contains(*name)) {
+        for name in earlier.iter().filter(|name| !written.files.contains(name)) {
             // What cannot be removed stays: no description names it.
             let _ = std::fs::remove_file(self.path.join(name));
         }
@@ -125,24 +128,32 @@ impl Export {
     }
 }
 
-/// The files that the description in a folder names: those of the folder itself, whoever wrote it.
-fn files(folder: &Path) -> Vec<String> {
+/// The files that the description in a folder names, if it is one: those of the folder itself, and of the kinds that an export writes.
+fn earlier(folder: &Path) -> Vec<String> {
     let text = warpsight_files::read_text(&folder.join(DESCRIPTION), warpsight_files::TEXT).unwrap_or_default();
     let description: serde_json::Value = serde_json::from_str(&text).unwrap_or_default();
-    let own = |name: &&str| Path::new(name).file_name().is_some_and(|file| file == *name);
+    if description["version"] != host::VERSION {
+        return vec![];
+    }
+    let own = |name: &&str| {
+        let kind = [".cl", ".bin", ".h", "_host.c"].iter().any(|end| name.ends_with(end)) || *name == DISPATCH;
+        kind && Path::new(name).file_name().is_some_and(|file| file == *name)
+    };
     let names = description["files"].as_array().into_iter().flatten().filter_map(|name| name.as_str());
     names.filter(own).map(str::to_owned).collect()
 }
 
-/// Names of memory, with a number behind those that are there twice.
+/// Names of memory, with a number behind those that are there already.
 fn unique(held: &[Held]) -> Vec<String> {
     let mut taken: HashSet<String> = HashSet::new();
-    let mut name = |(i, own): (usize, &Held)| {
-        let name = if taken.contains(&own.name) { format!("{}_{i}", own.name) } else { own.name.clone() };
-        taken.insert(name.clone());
-        name
+    let mut name = |own: &Held| {
+        let mut all = std::iter::once(own.name.clone()).chain((1..).map(|n: usize| format!("{}_{n}", own.name)));
+        // There are more names than are taken.
+        let free = all.find(|name| !taken.contains(name)).unwrap_or_default();
+        taken.insert(free.clone());
+        free
     };
-    held.iter().enumerate().map(&mut name).collect()
+    held.iter().map(&mut name).collect()
 }
 
 fn described(spec: &MemorySpec, name: String, held: &Held, initial: HostInitial) -> HostMemory {

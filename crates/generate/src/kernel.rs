@@ -210,7 +210,7 @@ impl<'a> Reader<'a> {
                         Counts::Blocks => (self.names.block(*axis), own),
                         Counts::Lanes(lanes) => (self.names.trip(*axis), own.times(lanes.into())?.plus(&self.lanes[axis.0], 1)?),
                         // The trip, until a loop inside counts blocks.
-                        Counts::Parts { .. } => (self.names.trip(*axis), own),
+                        Counts::Parts => (self.names.trip(*axis), own),
                         Counts::Inside { first, of } => {
                             self.lanes[axis.0] = own.clone();
                             (self.names.inner(*axis), own.plus(&around, of.into())?.offset(first.unwrap_or(0).into())?)

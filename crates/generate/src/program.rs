@@ -244,7 +244,7 @@ impl Writer<'_> {
                     let (var, own) = match *counts {
                         Counts::Blocks => (self.names.block(*axis), None),
                         Counts::Lanes(lanes) => (trip.clone(), block(blocks(lanes), self.names.lane(*axis))),
-                        Counts::Parts { .. } => (trip, None),
+                        Counts::Parts => (trip, None),
                         Counts::Inside { first, of } => {
                             (inner.clone(), block(first.map_or_else(|| blocks(of), |first| Expr::int(first.into())), inner))
                         }

@@ -162,7 +162,9 @@ impl Schedule {
         }
         let sequential = self.sequential().1.iter().enumerate().filter(|own| own.1.axis == a).map(|own| own.0);
         let (first, last) = (sequential.clone().min(), sequential.clone().max());
-        let together = first.zip(last).is_none_or(|(first, last)| last < first + 2);
+        // One loop, or two of which the inner one has several trips.
+        let several = |inner: usize| self.sequential().1[inner].trips > 1;
+        let together = first.zip(last).is_none_or(|(first, last)| last < first + 2 && (first == last || several(last)));
         together && (0..outermost).contains(&rest)
     }
 

@@ -68,6 +68,7 @@ fn what_does_not_cover_an_axis_or_has_no_order_is_refused() {
         own.loops.insert_many(at, [first, second]);
     };
     refused(&thrice, "three sequential loops of an axis");
+    refused(&|own| own.loops.insert(at + 1, Loop { trips: 1, ..twice }), "a loop inside of one trip");
     refused(&|own| own.stages[0].at = 0, "copied for all groups");
     refused(&|own| own.stages[0].tensor = 2, "the output");
     refused(&|own| _ = own.places.pop(), "a tensor that is nowhere");

@@ -278,7 +278,7 @@ fn write(folder: &Path, text: &str, named: (&[String], &str), table: &Table, tar
     for (at, kernel, sequence) in &shapes {
         export.shape(table.shapes[*at].sizes.clone(), *kernel, sequence)?;
     }
-    export.write("dispatch.json", format!("{value:#}\n").as_bytes())?;
+    export.write(export::DISPATCH, format!("{value:#}\n").as_bytes())?;
     export.finish()?;
     note(format_args!("{} kernels for {} shapes, launch.json and dispatch.json", table.kept.len(), shapes.len()));
     Ok(())

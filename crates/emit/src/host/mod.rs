@@ -31,6 +31,8 @@ pub struct HostFiles {
     pub header: (String, String),
     /// Name and text of the C host example, `NAME_host.c`.
     pub example: (String, String),
+    /// The names of all files that belong to the description, without its own.
+    pub files: Vec<String>,
 }
 
 #[derive(Serialize)]
@@ -60,8 +62,9 @@ pub fn files(plan: &HostPlan, further: &[&str]) -> Result<HostFiles, PlanError> 
     let mut all: Vec<&str> = kernels.chain(initial).chain([header.0.as_str(), example.0.as_str()]).chain(further.iter().copied()).collect();
     all.sort_unstable();
     all.dedup();
+    let files = all.iter().map(|&own| own.to_owned()).collect();
     let description = Description { version: VERSION, build_options: BUILD_OPTIONS, files: all, plan };
     // Plain structs with string keys always have a JSON form, so no message is lost here.
     let json = serde_json::to_string_pretty(&description).unwrap_or_default() + "\n";
-    Ok(HostFiles { json, header, example })
+    Ok(HostFiles { json, header, example, files })
 }

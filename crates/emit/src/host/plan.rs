@@ -61,7 +61,8 @@ pub struct HostMemory {
 ///
 /// The element at index `i` has along each axis of memory the coordinate `i[dim] / stride % extent`. In a buffer its number, in elements,
 /// is the coordinates read as one number, the first axis being the slowest. In an image so do the first `rows` axes make the row and those
-/// up to the last the column of a texel; the last axis is the component. Places that no element has hold zeros.
+/// up to the last the column of a texel; the last axis is the component. Places that no element has hold zeros in constants, and have to in what is
+/// given; in what comes back they may hold anything.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct HostTensor {
     /// The type of an element.

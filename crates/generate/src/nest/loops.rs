@@ -14,11 +14,8 @@ pub enum Counts {
     Blocks,
     /// Of so many lanes each has a block in each trip.
     Lanes(u32),
-    /// Each trip has so many blocks, which a loop inside counts.
-    Parts {
-        /// How many.
-        of: u32,
-    },
+    /// Each trip has several blocks, which a loop inside counts.
+    Parts,
     /// It counts the blocks of a trip of the loop around, or those behind so many.
     Inside {
         /// The number of the first of them, where it is not in a loop of its axis.
@@ -179,7 +176,7 @@ impl Nest<'_> {
             trees.extend(add(Base { from: part.from, count: own.step, looped: false, lanes }, false, state));
         } else if trips > 0 {
             let counts = match (inside, around) {
-                (Some(next), _) => Counts::Parts { of: (own.step / next.step) as u32 },
+                (Some(_), _) => Counts::Parts,
                 (None, None) => Counts::Blocks,
                 (None, Some(part)) => Counts::Inside { first: (!part.looped).then_some((part.from / own.step) as u32), of: trips as u32 },
             };
@@ -314,7 +311,7 @@ impl Counts {
     /// Registers of the variable, and of the number of the block where that is another.
     fn words(self) -> u32 {
         match self {
-            Self::Blocks | Self::Parts { .. } => 1,
+            Self::Blocks | Self::Parts => 1,
             Self::Lanes(_) | Self::Inside { .. } => 2,
         }
     }

@@ -1,6 +1,6 @@
 //! What expressions mean, in `f64`: the reference that every kernel is verified against.
 
-use super::terms::Terms;
+use super::terms::{Position, Terms};
 use super::{AxisId, Index, Pass, ScalarExpr, TensorExpr, apply_binary, apply_unary};
 use smallvec::SmallVec;
 use warpsight_ir::interpret::rounded;
@@ -45,19 +45,6 @@ enum Node<'a, T> {
     Quotient(Box<Self>, Box<Self>),
     Select(Box<Self>, Box<Self>, Box<Self>),
     Round(Scalar, Box<Self>),
-}
-
-/// A position as steps of axes. What is beyond all numbers in between comes back where the whole is within.
-#[derive(Clone)]
-pub(super) struct Position {
-    terms: SmallVec<[(usize, i64); 4]>,
-    constant: i64,
-}
-
-impl Position {
-    pub(super) fn at(&self, point: &[i64]) -> usize {
-        self.terms.iter().fold(self.constant, |at, &(a, step)| at.wrapping_add(step.wrapping_mul(point[a]))) as usize
-    }
 }
 
 /// What a scalar is evaluated with beside tensors.
@@ -185,19 +172,7 @@ impl<'a, T: Copy + Into<f64>> Node<'a, T> {
             }
             ScalarExpr::Load { tensor, index, padded } => {
                 let shape = &expr.inputs[*tensor].shape;
-                let mut at = Position { terms: SmallVec::new(), constant: 0 };
-                let mut stride = 1_i64;
-                for (form, &extent) in index.iter().zip(shape).rev() {
-                    at.constant = at.constant.wrapping_add(form.constant.wrapping_mul(stride));
-                    for &(a, c) in form.terms() {
-                        let step = i64::from(c).wrapping_mul(stride);
-                        match at.terms.iter_mut().find(|term| term.0 == a.0) {
-                            Some(term) => term.1 = term.1.wrapping_add(step),
-                            None => at.terms.push((a.0, step)),
-                        }
-                    }
-                    stride = stride.wrapping_mul(extent);
-                }
+                let at = Position::new(index, shape);
                 let axes: SmallVec<[Interval; 8]> = expr.all_axes().map(|axis| Interval::below(axis.extent)).collect();
                 let leaves = |(form, extent): &(&Index, i64)| !form.range(|a: AxisId| axes[a.0]).within(Interval::below(*extent));
                 let bound: SmallVec<[(&Index, i64); 2]> = index.iter().zip(shape.iter().copied()).filter(leaves).collect();

@@ -1,11 +1,42 @@
 //! The terms of a reduction whose body loads one element, or is the product of two, wherever its axes are: what is added for each point of
 //! them is found in steps that are the same for all results.
 
-use super::evaluate::Position;
 use super::{AxisId, Coefficients, Index, TensorExpr};
+use smallvec::SmallVec;
 
 /// Points of the reduction axes, at most.
 const MOST: usize = 1 << 16;
+
+/// A position as steps of axes. What is beyond all numbers in between comes back where the whole is within.
+#[derive(Clone)]
+pub(super) struct Position {
+    terms: SmallVec<[(usize, i64); 4]>,
+    constant: i64,
+}
+
+impl Position {
+    /// Of an element, row by row.
+    pub(super) fn new(index: &[Index], shape: &[i64]) -> Self {
+        let mut at = Self { terms: SmallVec::new(), constant: 0 };
+        let mut stride = 1_i64;
+        for (form, &extent) in index.iter().zip(shape).rev() {
+            at.constant = at.constant.wrapping_add(form.constant.wrapping_mul(stride));
+            for &(a, c) in form.terms() {
+                let step = i64::from(c).wrapping_mul(stride);
+                match at.terms.iter_mut().find(|term| term.0 == a.0) {
+                    Some(term) => term.1 = term.1.wrapping_add(step),
+                    None => at.terms.push((a.0, step)),
+                }
+            }
+            stride = stride.wrapping_mul(extent);
+        }
+        at
+    }
+
+    pub(super) fn at(&self, point: &[i64]) -> usize {
+        self.terms.iter().fold(self.constant, |at, &(a, step)| at.wrapping_add(step.wrapping_mul(point[a]))) as usize
+    }
+}
 
 /// Terms in the order in which they are combined.
 pub(super) struct Terms<'a, T> {

@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use std::collections::{BTreeMap, HashSet};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use warpsight_emit::Source;
 use warpsight_emit::host::{
     self, DESCRIPTION, HostArg, HostAxis, HostInitial, HostKernel, HostLaunch, HostMemory, HostMemoryKind, HostPlan, HostShape, HostTensor,
@@ -44,7 +44,6 @@ pub fn operator(expr: &TensorExpr, layouts: &[Layout], mut job: Job) -> Sequence
 /// A folder with kernels and what others need to launch them.
 pub struct Export {
     out: Folder,
-    path: PathBuf,
     plan: HostPlan,
     sources: Vec<(Source, Checked)>,
     further: Vec<String>,
@@ -54,7 +53,7 @@ impl Export {
     /// Begins, for kernels that were chosen for a device, with the names of the sizes that differ from shape to shape.
     pub fn create(out: &Path, name: &str, device: &str, open: &[String]) -> Result<Self, Failure> {
         let plan = HostPlan { name: name.to_owned(), device: device.to_owned(), open: open.to_vec(), kernels: vec![], shapes: vec![] };
-        Ok(Self { out: Folder::create(out)?, path: out.to_owned(), plan, sources: vec![], further: vec![] })
+        Ok(Self { out: Folder::create(out)?, plan, sources: vec![], further: vec![] })
     }
 
     /// Writes a kernel as OpenCL C; its position.
@@ -102,13 +101,14 @@ impl Export {
         for (file, text) in [&written.header, &written.example] {
             self.out.write(file, text.as_bytes())?;
         }
-        let earlier = earlier(&self.path);
+        let folder = self.out.path("");
+        let earlier = earlier(&folder);
         // Last: it is there only while everything that it names is.
         self.out.write(DESCRIPTION, written.json.as_bytes())?;
         self.out.finish()?;
         for name in earlier.iter().filter(|name| !written.files.contains(name)) {
             // What cannot be removed stays: no description names it.
-            let _ = std::fs::remove_file(self.path.join(name));
+            let _ = std::fs::remove_file(folder.join(name));
         }
         Ok(())
     }

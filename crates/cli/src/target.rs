@@ -23,8 +23,8 @@ pub struct TargetArgs {
     /// Where kernels run: opencl:N, cuda:N, or simulated: sim:NAME, sim:FILE.toml; `warpsight devices` lists what is found.
     #[arg(long, default_value = "sim:adreno640", value_name = "DEVICE")]
     pub device: String,
-    /// The profile models judge the device by, or a file of one (.toml). By default the one that fits the device's name; of a simulated
-    /// phone what a probe found of it, by the name sim-PHONE.
+    /// The profile models judge the device by, or a file of one (.toml). By default the one that fits the device's name; of a
+    /// simulated phone NAME it is sim-NAME, what a probe found of it.
     #[arg(long, value_name = "NAME", value_parser = names::suggested(profiles()))]
     pub profile: Option<String>,
     /// Run the driver inside this process (a crash or hang of the driver is then ours).

@@ -280,22 +280,20 @@ impl ScalarExpr {
             Self::Round(to, a) => Self::round(*to, a.with_leaves(f)),
         }
     }
-    /// With another scalar wherever it holds one; `None` where it does not.
-    pub fn replaced(&self, what: &Self, by: &Self) -> Option<Self> {
-        if self == what {
-            return Some(by.clone());
+    /// With another scalar wherever it holds one.
+    pub fn replaced(&self, what: &Self, by: &Self) -> Self {
+        let own = |a: &Self| a.replaced(what, by);
+        match self {
+            same if same == what => by.clone(),
+            Self::Unary(op, a) => Self::unary(*op, own(a)),
+            Self::Round(to, a) => Self::round(*to, own(a)),
+            Self::Binary(op, a, b) => Self::binary(*op, own(a), own(b)),
+            Self::Select(condition, a, b) => Self::select(own(condition), own(a), own(b)),
+            Self::Gather { tensor, index, found } => {
+                Self::Gather { tensor: *tensor, index: index.clone(), found: found.iter().map(|(d, a)| (*d, own(a))).collect() }
+            }
+            Self::Const(_) | Self::Position(_) | Self::Acc | Self::Before(_) | Self::Load { .. } => self.clone(),
         }
-        let either = |a: &Self, b: &Self| {
-            let own = (a.replaced(what, by), b.replaced(what, by));
-            (own.0.is_some() || own.1.is_some()).then(|| (own.0.unwrap_or_else(|| a.clone()), own.1.unwrap_or_else(|| b.clone())))
-        };
-        Some(match self {
-            Self::Unary(op, a) => Self::unary(*op, a.replaced(what, by)?),
-            Self::Round(to, a) => Self::round(*to, a.replaced(what, by)?),
-            Self::Binary(op, a, b) => either(a, b).map(|(a, b)| Self::binary(*op, a, b))?,
-            Self::Select(condition, a, b) => either(a, b).map(|(a, b)| Self::select((**condition).clone(), a, b))?,
-            _ => return None,
-        })
     }
     /// With a form in place of each axis; `None` where one exceeds its numbers.
     pub fn substitute(&self, forms: &[Index]) -> Option<Self> {

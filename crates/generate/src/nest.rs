@@ -249,7 +249,7 @@ impl<'a> Nest<'a> {
 
     /// Whether vectors lie along a reduction axis.
     pub fn reduces_vectors(&self) -> bool {
-        self.vector.is_some_and(|a| a.0 >= self.splits.len())
+        self.schedule.reduces_vectors(self.expr)
     }
 
     /// Lanes of an accumulator after each half that is put onto the other, until it is as wide as a result.

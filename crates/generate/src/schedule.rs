@@ -98,7 +98,7 @@ impl Schedule {
     }
 
     /// Whether vectors lie along a reduction axis: their lanes are folded into one at the end.
-    pub fn folds(&self, expr: &TensorExpr) -> bool {
+    pub fn reduces_vectors(&self, expr: &TensorExpr) -> bool {
         self.vector().is_some_and(|own| own.axis.0 >= expr.axes.len())
     }
 

@@ -29,7 +29,7 @@ fn what_knobs_make_covers_every_axis_once() {
             assert!(schedule.is_valid(&expr), "{text}\n{}", schedule.show(&expr));
             copied += usize::from(!schedule.stages.is_empty());
             shared += usize::from(schedule.reduction_lanes() > 1);
-            folded += usize::from(schedule.folds(&expr));
+            folded += usize::from(schedule.reduces_vectors(&expr));
         }
     }
     assert!(copied > 20 && shared > 20 && folded > 20, "{copied} {shared} {folded}");

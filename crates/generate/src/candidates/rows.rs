@@ -80,10 +80,11 @@ pub fn keeping(whole: &TensorExpr) -> Option<TensorExpr> {
     if !whole.stores_each() || whole.clipped || whole.output.element != whole.arithmetic() {
         return None;
     }
-    let number = whole.before.iter().rposition(|own| is_dear(&own.body) && whole.body.replaced(&own.body, &own.body).is_some())?;
-    let mut kept = whole.clone();
     let load = ScalarExpr::Load { tensor: whole.inputs.len(), index: whole.store.clone(), padded: false };
-    kept.body = whole.body.replaced(&whole.before[number].body, &load)?;
+    let dear = whole.before.iter().enumerate().rev().filter(|own| is_dear(&own.1.body));
+    let mut with = dear.map(|(number, own)| (number, whole.body.replaced(&own.body, &load)));
+    let (number, body) = with.find(|own| own.1 != whole.body)?;
+    let mut kept = TensorExpr { body, ..whole.clone() };
     kept.before[number].kept = true;
     Some(kept)
 }

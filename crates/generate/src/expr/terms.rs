@@ -58,7 +58,7 @@ impl<'a, T: Copy + Into<f64>> Terms<'a, T> {
         loop {
             let mut step = [0; 3];
             for (own, load) in step.iter_mut().zip(&loads) {
-                *own = load.1.at(&point).wrapping_sub(load.1.at(&vec![0; point.len()]));
+                *own = load.1.at(&point).wrapping_sub(load.1.constant as usize);
             }
             step[2] = known.map_or(0, |known| moved(&known.at, &point));
             steps.push(step);

@@ -46,7 +46,7 @@ impl Knobs {
         }
         // What is copied is read several times in each trip, by lanes that lie along results.
         let short = |a: AxisId| unroll < SHORTEST_COPY && unroll < axis(expr, a).extent;
-        if copies && (schedule.folds(expr) || self.deep.is_none_or(short)) {
+        if copies && (schedule.reduces_vectors(expr) || self.deep.is_none_or(short)) {
             return false;
         }
         // Several trips read a copy only where something is copied, and again.
@@ -95,7 +95,7 @@ impl Knobs {
             && form.constant % block == 0
             && form.terms().iter().all(|&(a, c)| a == along || i64::from(c) % block == 0)
             // What makes no whole vector of a reduction is stored value by value.
-            && !(schedule.folds(expr) && place.is_image() && axis(expr, along).extent % width != 0)
+            && !(schedule.reduces_vectors(expr) && place.is_image() && axis(expr, along).extent % width != 0)
     }
 }
 

@@ -143,7 +143,7 @@ impl Copies<'_> {
 impl Nest<'_> {
     /// Whether there is a loop of the deep axis inside of that in which tensors are copied.
     pub fn nested(&self) -> bool {
-        self.deep.is_some_and(|a| self.copied > self.trip(a))
+        self.schedule.nested().is_some()
     }
 
     /// The tensors that are copied. `None` where a copy cannot be made in few affine steps.

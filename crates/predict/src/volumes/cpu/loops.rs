@@ -248,8 +248,9 @@ impl<'a> Loops<'a> {
         self.looped && !bound.value.terms().iter().any(|term| looped(term.0))
     }
 
-    /// What launch, units and issue take, and the cycles of load and store units of all cores.
-    pub(super) fn limits(&self, found: &Instructions, on: &Profile) -> Result<(Vec<Limit>, f64), NoEstimate> {
+    /// What launch, units, issue and waits take, and the cycles of load and store units of all cores. `waits`: cycles for lines, all cores
+    /// together; chains of operations are waited for beside them.
+    pub(super) fn limits(&self, found: &Instructions, waits: Result<f64, Unknown>, on: &Profile) -> Result<(Vec<Limit>, f64), NoEstimate> {
         let cores = f64::from(on.execution.cores.need(on, "execution.cores")?);
         let clock = on.execution.clock.need(on, "execution.clock")?.0;
         let per_core = |cycles: f64| Seconds(cycles / cores / clock);
@@ -265,8 +266,8 @@ impl<'a> Loops<'a> {
             STEP * (1.0 + trips_of(self.kernel, &self.kernel.accesses.nest)) + arithmetic + found.body + spills + elements.instructions;
         let rate = on.execution.issue_per_clock.known_as("execution.issue_per_clock");
         // A step's operations wait for each other as far as they make one result, and as many steps wait together as fit the core's window.
-        let chain = CHAIN * arithmetic / found.results.max(1.0) * (body / WINDOW).min(1.0);
-        let issue = rate.map(|rate| self.rows * (self.steps() * (body / rate).max(chain) + (ROW + found.row) / rate));
+        let chain = self.rows * self.steps() * CHAIN * arithmetic / found.results.max(1.0) * (body / WINDOW).min(1.0);
+        let issue = rate.map(|rate| self.rows * (self.steps() * body + ROW + found.row) / rate);
         let known = on.execution.lsu_lanes.known_as("execution.lsu_lanes");
         let vectors = (spills + elements.moved) * self.pieces(self.vector());
         let l1_cycles = known.as_ref().map_or(0.0, |_| self.rows * self.steps() * (found.memory + vectors) / LOADS);
@@ -275,6 +276,7 @@ impl<'a> Loops<'a> {
             (Limiter::Fp, fp(self, on).map(|cycles| Seconds(per_core(cycles).0 * share))),
             (Limiter::Issue, issue.map(|cycles| Seconds(per_core(cycles).0 * share))),
             (Limiter::L1, known.map(|_| Seconds(per_core(l1_cycles).0 * share))),
+            (Limiter::Latency, waits.map(|waits| per_core(waits.max(chain * share)))),
         ];
         Ok((limits, l1_cycles))
     }

@@ -145,33 +145,49 @@ fn lines_of(slabs: &[Slab], geometry: &Geometry, line: i64, shifts: &[(i64, u64)
         return found;
     }
     let mut residues = Residues::of(geometry, line, shifts);
-    let zs = cuts(slabs.iter().map(|slab| slab.z));
     let mut total = 0;
     let mut before: Option<((i64, i64), Vec<Cell>)> = None;
-    for z in zs.windows(2).map(|z| (z[0], z[1])) {
-        let active: SmallVec<[&Slab; 32]> = slabs.iter().filter(|slab| slab.z.0 <= z.0 && z.1 <= slab.z.1).collect();
-        let ys = cuts(active.iter().map(|slab| slab.y));
-        let planes = residues.planes(z);
-        let mut cells: Vec<Cell> = Vec::new();
-        for y in ys.windows(2).map(|y| (y[0], y[1])) {
-            let inside = active.iter().filter(|slab| slab.y.0 <= y.0 && y.1 <= slab.y.1);
-            if let Some(x) = residues.touched(inside.map(|slab| &slab.x), geometry.element) {
-                total += residues.sum(&planes, y, &residues.known[x].lines);
-                cells.push(Cell { y, x });
-            }
-        }
-        total -= residues.shared(&cells, (z, &planes), geometry.plane, before.as_ref());
-        before = Some((z, cells));
-    }
+    sweep(
+        slabs.iter(),
+        |slab| slab.z,
+        |z, active| {
+            let planes = residues.planes(z);
+            let mut cells: Vec<Cell> = Vec::new();
+            sweep(
+                active.iter().copied(),
+                |slab| slab.y,
+                |y, inside| {
+                    if let Some(x) = residues.touched(inside.iter().map(|slab| &slab.x), geometry.element) {
+                        total += residues.sum(&planes, y, &residues.known[x].lines);
+                        cells.push(Cell { y, x });
+                    }
+                },
+            );
+            total -= residues.shared(&cells, (z, &planes), geometry.plane, before.as_ref());
+            before = Some((z, cells));
+        },
+    );
     total
 }
 
-/// Every begin and end, once, ascending.
-fn cuts(ranges: impl Iterator<Item = (i64, i64)>) -> SmallVec<[i64; 32]> {
-    let mut cuts: SmallVec<[i64; 32]> = ranges.flat_map(|(lo, hi)| [lo, hi]).collect();
+/// Every range between neighbouring ends of ranges that some of these hold, ascending, with those that do.
+fn sweep<'s, T: 's>(all: impl Iterator<Item = &'s T>, range: impl Fn(&T) -> (i64, i64), mut each: impl FnMut((i64, i64), &[&'s T])) {
+    let mut all: SmallVec<[&T; 32]> = all.collect();
+    all.sort_unstable_by_key(|own| range(own).0);
+    let mut cuts: SmallVec<[i64; 32]> = all.iter().flat_map(|own| <[i64; 2]>::from(range(own))).collect();
     cuts.sort_unstable();
     cuts.dedup();
-    cuts
+    let mut later = all.iter().peekable();
+    let mut inside: SmallVec<[&T; 32]> = SmallVec::new();
+    for cut in cuts.windows(2) {
+        inside.retain(|own| cut[1] <= range(own).1);
+        while let Some(own) = later.next_if(|own| range(own).0 <= cut[0]) {
+            inside.push(own);
+        }
+        if !inside.is_empty() {
+            each((cut[0], cut[1]), &inside);
+        }
+    }
 }
 
 /// The distance between possible beginnings of rows within a line.
@@ -335,36 +351,42 @@ pub(in crate::volumes) fn by_begin(regions: &[Region], geometry: &Geometry, line
     let mut total: SmallVec<[u64; 16]> = SmallVec::from_elem(0, kinds);
     let mut known: SmallVec<[(Row, Kinds); 4]> = SmallVec::new();
     let mut begins = Kinds::new();
-    for z in cuts(slabs.iter().map(|slab| slab.2)).windows(2) {
-        let within = |slab: &&Part| slab.2.0 <= z[0] && z[1] <= slab.2.1;
-        for y in cuts(slabs.iter().filter(within).map(|slab| slab.1)).windows(2) {
-            let inside = slabs.iter().filter(within).filter(|slab| slab.1.0 <= y[0] && y[1] <= slab.1.1);
-            let mut spans: SmallVec<[(i64, i64); 8]> = inside.flat_map(|slab| slab.0.as_slice()).copied().collect();
-            if spans.is_empty() {
-                continue;
-            }
-            spans.sort_unstable();
-            let at = known.iter().position(|own| own.0 == spans).unwrap_or_else(|| {
-                let each = (0..kinds as i64).map(|kind| {
-                    let byte = |x: i64| kind * grain + x * geometry.element;
-                    let lines = |&(lo, hi): &(i64, i64)| (byte(lo).div_euclid(line), (byte(hi) - 1).div_euclid(line));
-                    covered(&spans.iter().map(lines).collect::<SmallVec<[(i64, i64); 8]>>())
-                });
-                let each = each.collect();
-                known.push((std::mem::take(&mut spans), each));
-                known.len() - 1
-            });
-            begins.clear();
-            begins.resize(kinds, 0);
-            for (at, planes) in steps(kinds, further(z[0] * rows + y[0]), plane, z[1] - z[0]) {
-                steps(kinds, at, row, y[1] - y[0]).for_each(|(at, rows)| begins[at] += planes * rows);
-            }
-            for (from, &rows) in begins.iter().enumerate().filter(|own| *own.1 > 0) {
-                let (low, high) = known[at].1.split_at(from);
-                total.iter_mut().zip(high.iter().chain(low)).for_each(|(total, lines)| *total += rows * lines);
-            }
-        }
-    }
+    sweep(
+        slabs.iter(),
+        |slab| slab.2,
+        |z, active| {
+            sweep(
+                active.iter().copied(),
+                |slab| slab.1,
+                |y, inside| {
+                    let mut spans: Row = inside.iter().flat_map(|slab| slab.0.as_slice()).copied().collect();
+                    if spans.is_empty() {
+                        return;
+                    }
+                    spans.sort_unstable();
+                    let at = known.iter().position(|own| own.0 == spans).unwrap_or_else(|| {
+                        let each = (0..kinds as i64).map(|kind| {
+                            let byte = |x: i64| kind * grain + x * geometry.element;
+                            let lines = |&(lo, hi): &(i64, i64)| (byte(lo).div_euclid(line), (byte(hi) - 1).div_euclid(line));
+                            covered(&spans.iter().map(lines).collect::<Row>())
+                        });
+                        let each = each.collect();
+                        known.push((std::mem::take(&mut spans), each));
+                        known.len() - 1
+                    });
+                    begins.clear();
+                    begins.resize(kinds, 0);
+                    for (at, planes) in steps(kinds, further(z.0 * rows + y.0), plane, z.1 - z.0) {
+                        steps(kinds, at, row, y.1 - y.0).for_each(|(at, rows)| begins[at] += planes * rows);
+                    }
+                    for (from, &rows) in begins.iter().enumerate().filter(|own| *own.1 > 0) {
+                        let (low, high) = known[at].1.split_at(from);
+                        total.iter_mut().zip(high.iter().chain(low)).for_each(|(total, lines)| *total += rows * lines);
+                    }
+                },
+            );
+        },
+    );
     total
 }
 

@@ -38,18 +38,18 @@ pub struct Region {
     pub z: Intervals,
 }
 
-/// A part of a region: whole rows' share of x on a range of rows and planes, wrapped into the field.
-struct Slab {
-    x: Intervals,
-    y: (i64, i64),
-    z: (i64, i64),
-}
-
 /// Rows that hold the same elements.
 struct Cell {
     y: (i64, i64),
     /// Which of [`Residues::known`].
     x: usize,
+}
+
+/// Planes whose rows hold the same elements.
+struct Layer {
+    on: Ranges,
+    /// Ascending.
+    cells: Vec<Cell>,
 }
 
 /// A number for each kind of beginning.
@@ -100,8 +100,8 @@ pub fn distinct_lines<const N: usize>(regions: &[Region], geometry: &Geometry, l
     if let Some(runs) = runs(&regions, geometry, RUNS / shifts.len().max(1)) {
         return lines.map(|line| of_runs(&runs, geometry, line, &residues(line)));
     }
-    let slabs = slabs(&regions, geometry);
-    lines.map(|line| lines_of(&slabs, geometry, line, &residues(line)))
+    let parts = parts(&regions, geometry);
+    lines.map(|line| lines_of(&parts, geometry, line, &residues(line)))
 }
 
 /// Runs of elements that are looked at one by one.
@@ -137,57 +137,74 @@ fn runs(regions: &[Region], geometry: &Geometry, most: usize) -> Option<SmallVec
     Some(runs)
 }
 
-fn lines_of(slabs: &[Slab], geometry: &Geometry, line: i64, shifts: &[(i64, u64)]) -> u64 {
+/// Of regions that lie within rows and planes.
+fn lines_of(parts: &[Region], geometry: &Geometry, line: i64, shifts: &[(i64, u64)]) -> u64 {
     if geometry.row * geometry.element < line {
-        return by_planes(slabs, geometry, line, shifts);
+        return by_planes(parts, geometry, line, shifts);
     }
-    if let Some(found) = row_by_row(slabs, geometry, line, shifts) {
+    if let Some(found) = row_by_row(parts, geometry, line, shifts) {
         return found;
     }
     let mut residues = Residues::of(geometry, line, shifts);
     let mut total = 0;
-    let mut before: Option<((i64, i64), Vec<Cell>)> = None;
-    sweep(
-        slabs.iter(),
-        |slab| slab.z,
-        |z, active| {
-            let planes = residues.planes(z);
-            let mut cells: Vec<Cell> = Vec::new();
-            sweep(
-                active.iter().copied(),
-                |slab| slab.y,
-                |y, inside| {
-                    if let Some(x) = residues.touched(inside.iter().map(|slab| &slab.x), geometry.element) {
-                        total += residues.sum(&planes, y, &residues.known[x].lines);
-                        cells.push(Cell { y, x });
-                    }
-                },
-            );
-            total -= residues.shared(&cells, (z, &planes), geometry.plane, before.as_ref());
-            before = Some((z, cells));
-        },
-    );
-    total
+    let mut layers: SmallVec<[Layer; 4]> = SmallVec::new();
+    for layer in held(parts.iter(), |own| &own.z) {
+        let planes = residues.planes(&layer.on, 0);
+        let mut cells: Vec<Cell> = Vec::new();
+        for rows in held(layer.by.iter().copied(), |own| &own.y) {
+            let Some(x) = residues.touched(rows.by.iter().map(|own| &own.x), geometry.element) else { continue };
+            total += rows.on.iter().map(|&y| residues.sum(&planes, y, &residues.known[x].lines)).sum::<u64>();
+            cells.extend(rows.on.iter().map(|&y| Cell { y, x }));
+        }
+        cells.sort_unstable_by_key(|cell| cell.y);
+        total -= residues.shared(&cells, &planes);
+        layers.push(Layer { on: layer.on, cells });
+    }
+    total - geometry.plane.map_or(0, |plane| residues.shared_by_planes(&layers, plane))
 }
 
-/// Every range between neighbouring ends of ranges that some of these hold, ascending, with those that do.
-fn sweep<'s, T: 's>(all: impl Iterator<Item = &'s T>, range: impl Fn(&T) -> (i64, i64), mut each: impl FnMut((i64, i64), &[&'s T])) {
-    let mut all: SmallVec<[&T; 32]> = all.collect();
-    all.sort_unstable_by_key(|own| range(own).0);
-    let mut cuts: SmallVec<[i64; 32]> = all.iter().flat_map(|own| <[i64; 2]>::from(range(own))).collect();
+/// Regions that hold the same numbers along an axis, with no other: these numbers.
+struct Held<'s> {
+    by: SmallVec<[&'s Region; 8]>,
+    on: Ranges,
+}
+
+/// Ascending.
+type Ranges = SmallVec<[(i64, i64); 4]>;
+
+/// What each number along an axis is held by, as ranges that the same regions hold.
+fn held<'s>(all: impl Iterator<Item = &'s Region>, along: fn(&Region) -> &Intervals) -> SmallVec<[Held<'s>; 2]> {
+    let all: SmallVec<[&Region; 8]> = all.collect();
+    if let Some(first) = all.first()
+        && all.iter().all(|own| along(own) == along(first))
+    {
+        let on = along(first).as_slice().into();
+        return SmallVec::from_iter([Held { by: all, on }]);
+    }
+    let ranges = all.iter().enumerate().flat_map(|(i, own)| along(own).as_slice().iter().map(move |&(lo, hi)| (lo, hi, i)));
+    let mut begins: SmallVec<[(i64, i64, usize); 32]> = ranges.collect();
+    begins.sort_unstable();
+    let mut cuts: SmallVec<[i64; 64]> = begins.iter().flat_map(|own| [own.0, own.1]).collect();
     cuts.sort_unstable();
     cuts.dedup();
-    let mut later = all.iter().peekable();
-    let mut inside: SmallVec<[&T; 32]> = SmallVec::new();
+    let mut found: SmallVec<[Held; 2]> = SmallVec::new();
+    let mut later = begins.iter().peekable();
+    // Ends, and whose they are, in the order of regions.
+    let mut inside: SmallVec<[(i64, usize); 16]> = SmallVec::new();
     for cut in cuts.windows(2) {
-        inside.retain(|own| cut[1] <= range(own).1);
-        while let Some(own) = later.next_if(|own| range(own).0 <= cut[0]) {
-            inside.push(own);
+        inside.retain(|own| cut[1] <= own.0);
+        while let Some(&(_, hi, i)) = later.next_if(|own| own.0 <= cut[0]) {
+            inside.insert(inside.partition_point(|own| own.1 < i), (hi, i));
         }
-        if !inside.is_empty() {
-            each((cut[0], cut[1]), &inside);
+        let by = || inside.iter().map(|own| all[own.1]);
+        let same = |own: &&mut Held| own.by.len() == inside.len() && own.by.iter().zip(by()).all(|(a, b)| std::ptr::eq(*a, b));
+        match found.iter_mut().find(same) {
+            _ if inside.is_empty() => {}
+            Some(own) => own.on.push((cut[0], cut[1])),
+            None => found.push(Held { by: by().collect(), on: Ranges::from_iter([(cut[0], cut[1])]) }),
         }
     }
+    found
 }
 
 /// The distance between possible beginnings of rows within a line.
@@ -217,13 +234,15 @@ impl Residues {
         steps(self.shifted.len(), from, self.further(bytes), count)
     }
 
-    /// Where rows 0 of these planes begin, under all translations.
-    fn planes(&self, z: (i64, i64)) -> Kinds {
+    /// Where rows 0 of these planes begin, under all translations; the last ones of each range left out.
+    fn planes(&self, ranges: &[(i64, i64)], last: i64) -> Kinds {
         let kinds = self.shifted.len();
         let mut planes = Kinds::from_elem(0, kinds);
-        for (moved, times) in self.steps(self.further(self.origin + z.0 * self.plane), self.plane, z.1 - z.0) {
-            let (low, high) = self.shifted.split_at(kinds - moved);
-            planes.iter_mut().zip(high.iter().chain(low)).for_each(|(to, shifted)| *to += shifted * times);
+        for z in ranges {
+            for (moved, times) in self.steps(self.further(self.origin + z.0 * self.plane), self.plane, z.1 - z.0 - last) {
+                let (low, high) = self.shifted.split_at(kinds - moved);
+                planes.iter_mut().zip(high.iter().chain(low)).for_each(|(to, shifted)| *to += shifted * times);
+            }
         }
         planes
     }
@@ -272,50 +291,52 @@ impl Residues {
         Some(self.known.len() - 1)
     }
 
-    /// Lines counted twice because they hold the end of one row and the begin of the next.
-    fn shared(
-        &self,
-        cells: &[Cell],
-        (z, planes): ((i64, i64), &[u64]),
-        plane: Option<i64>,
-        before: Option<&((i64, i64), Vec<Cell>)>,
-    ) -> u64 {
-        let pairs = |from: &Cell, to: &Cell, y: (i64, i64), planes: &dyn Fn() -> Kinds, next: i64| {
-            let (last, first) = (&self.known[from.x].last, &self.known[to.x].first);
-            if !last.contains(&1) || !first.contains(&1) {
-                return 0;
-            }
-            let (kinds, on) = (first.len(), self.further(next));
-            // A row that begins with a line shares none.
-            let whole = |kind: usize| kind == 0 && self.origin % self.grain == 0;
-            let both = (0..kinds).map(|end| {
-                let begin = (end + on) % kinds;
-                if whole(begin) { 0 } else { last[end] * first[begin] }
-            });
-            self.sum(&planes(), y, &both.collect::<Kinds>())
-        };
-        let mut shared = 0;
+    /// Lines counted twice because they hold the end of one row and the begin of the next, of a plane.
+    fn shared(&self, cells: &[Cell], planes: &[u64]) -> u64 {
         let own = || Kinds::from_slice(planes);
-        for (i, cell) in cells.iter().enumerate() {
-            shared += pairs(cell, cell, (cell.y.0, cell.y.1 - 1), &own, self.row);
-            if let Some(next) = cells.get(i + 1).filter(|next| next.y.0 == cell.y.1) {
-                shared += pairs(cell, next, (cell.y.1 - 1, cell.y.1), &own, self.row);
-            }
-        }
-        let Some(plane) = plane else { return shared };
-        let first = |cells: &'_ [Cell]| cells.iter().position(|cell| cell.y.0 == 0);
-        let last = |cells: &'_ [Cell]| cells.iter().position(|cell| cell.y.1 == plane);
+        let within = cells.iter().map(|cell| self.pairs(cell, cell, (cell.y.0, cell.y.1 - 1), own, self.row));
+        let next = cells.windows(2).filter(|own| own[0].y.1 == own[1].y.0);
+        let next = next.map(|pair| self.pairs(&pair[0], &pair[1], (pair[0].y.1 - 1, pair[0].y.1), own, self.row));
+        within.chain(next).sum()
+    }
+
+    /// The same of the last row of a plane of so many and the first one of the next.
+    fn shared_by_planes(&self, layers: &[Layer], plane: i64) -> u64 {
         let over = self.plane - (plane - 1) * self.row;
-        if let (Some(end), Some(begin)) = (last(cells), first(cells)) {
-            shared += pairs(&cells[end], &cells[begin], (plane - 1, plane), &|| self.planes((z.0, z.1 - 1)), over);
-        }
-        if let Some((earlier, cells_before)) = before.filter(|before| before.0.1 == z.0)
-            && let (Some(end), Some(begin)) = (last(cells_before), first(cells))
-        {
-            let planes = || self.planes((earlier.1 - 1, earlier.1));
-            shared += pairs(&cells_before[end], &cells[begin], (plane - 1, plane), &planes, over);
+        let last = |layer: &'_ Layer| layer.cells.iter().position(|cell| cell.y.1 == plane);
+        let first = |layer: &'_ Layer| layer.cells.iter().position(|cell| cell.y.0 == 0);
+        let mut shared = 0;
+        for end in layers {
+            let Some(from) = last(end) else { continue };
+            for begin in layers {
+                let Some(to) = first(begin) else { continue };
+                let planes = || match std::ptr::eq(end, begin) {
+                    true => self.planes(&end.on, 1),
+                    false => {
+                        let meets = |z: &&(i64, i64)| begin.on.binary_search_by_key(&z.1, |next| next.0).is_ok();
+                        self.planes(&end.on.iter().filter(meets).map(|z| (z.1 - 1, z.1)).collect::<Ranges>(), 0)
+                    }
+                };
+                shared += self.pairs(&end.cells[from], &begin.cells[to], (plane - 1, plane), planes, over);
+            }
         }
         shared
+    }
+
+    /// Lines that hold the end of rows of one cell and the begin of those of another, so many bytes on.
+    fn pairs(&self, from: &Cell, to: &Cell, y: (i64, i64), planes: impl Fn() -> Kinds, next: i64) -> u64 {
+        let (last, first) = (&self.known[from.x].last, &self.known[to.x].first);
+        if !last.contains(&1) || !first.contains(&1) {
+            return 0;
+        }
+        let (kinds, on) = (first.len(), self.further(next));
+        // A row that begins with a line shares none.
+        let whole = |kind: usize| kind == 0 && self.origin % self.grain == 0;
+        let both = (0..kinds).map(|end| {
+            let begin = (end + on) % kinds;
+            if whole(begin) { 0 } else { last[end] * first[begin] }
+        });
+        self.sum(&planes(), y, &both.collect::<Kinds>())
     }
 }
 
@@ -332,9 +353,6 @@ fn steps(kinds: usize, from: usize, step: usize, count: i64) -> impl Iterator<It
     })
 }
 
-/// Elements of rows, on these rows of these planes.
-type Part<'a> = (&'a Intervals, (i64, i64), (i64, i64));
-
 /// Elements of a row.
 type Row = SmallVec<[(i64, i64); 8]>;
 
@@ -346,64 +364,54 @@ pub(in crate::volumes) fn by_begin(regions: &[Region], geometry: &Geometry, line
     let rows = geometry.plane.unwrap_or(0);
     let further = |rows: i64| ((rows * geometry.row * geometry.element).rem_euclid(line) / grain) as usize;
     let (row, plane) = (further(1), further(rows));
-    let parts = regions.iter().flat_map(|own| own.z.as_slice().iter().map(move |&z| (own, z)));
-    let slabs: SmallVec<[Part; 8]> = parts.flat_map(|(own, z)| own.y.as_slice().iter().map(move |&y| (&own.x, y, z))).collect();
     let mut total: SmallVec<[u64; 16]> = SmallVec::from_elem(0, kinds);
     let mut known: SmallVec<[(Row, Kinds); 4]> = SmallVec::new();
     let mut begins = Kinds::new();
-    sweep(
-        slabs.iter(),
-        |slab| slab.2,
-        |z, active| {
-            sweep(
-                active.iter().copied(),
-                |slab| slab.1,
-                |y, inside| {
-                    let mut spans: Row = inside.iter().flat_map(|slab| slab.0.as_slice()).copied().collect();
-                    if spans.is_empty() {
-                        return;
-                    }
-                    spans.sort_unstable();
-                    let at = known.iter().position(|own| own.0 == spans).unwrap_or_else(|| {
-                        let each = (0..kinds as i64).map(|kind| {
-                            let byte = |x: i64| kind * grain + x * geometry.element;
-                            let lines = |&(lo, hi): &(i64, i64)| (byte(lo).div_euclid(line), (byte(hi) - 1).div_euclid(line));
-                            covered(&spans.iter().map(lines).collect::<Row>())
-                        });
-                        let each = each.collect();
-                        known.push((std::mem::take(&mut spans), each));
-                        known.len() - 1
-                    });
-                    begins.clear();
-                    begins.resize(kinds, 0);
-                    for (at, planes) in steps(kinds, further(z.0 * rows + y.0), plane, z.1 - z.0) {
-                        steps(kinds, at, row, y.1 - y.0).for_each(|(at, rows)| begins[at] += planes * rows);
-                    }
-                    for (from, &rows) in begins.iter().enumerate().filter(|own| *own.1 > 0) {
-                        let (low, high) = known[at].1.split_at(from);
-                        total.iter_mut().zip(high.iter().chain(low)).for_each(|(total, lines)| *total += rows * lines);
-                    }
-                },
-            );
-        },
-    );
+    for layer in held(regions.iter(), |own| &own.z) {
+        for own in held(layer.by.iter().copied(), |own| &own.y) {
+            let mut spans: Row = own.by.iter().flat_map(|own| own.x.as_slice()).copied().collect();
+            if spans.is_empty() {
+                continue;
+            }
+            spans.sort_unstable();
+            let at = known.iter().position(|own| own.0 == spans).unwrap_or_else(|| {
+                let each = (0..kinds as i64).map(|kind| {
+                    let byte = |x: i64| kind * grain + x * geometry.element;
+                    let lines = |&(lo, hi): &(i64, i64)| (byte(lo).div_euclid(line), (byte(hi) - 1).div_euclid(line));
+                    covered(&spans.iter().map(lines).collect::<Row>())
+                });
+                let each = each.collect();
+                known.push((std::mem::take(&mut spans), each));
+                known.len() - 1
+            });
+            begins.clear();
+            begins.resize(kinds, 0);
+            for (z, y) in layer.on.iter().flat_map(|z| own.on.iter().map(move |y| (z, y))) {
+                for (at, planes) in steps(kinds, further(z.0 * rows + y.0), plane, z.1 - z.0) {
+                    steps(kinds, at, row, y.1 - y.0).for_each(|(at, rows)| begins[at] += planes * rows);
+                }
+            }
+            for (from, &rows) in begins.iter().enumerate().filter(|own| *own.1 > 0) {
+                let (low, high) = known[at].1.split_at(from);
+                total.iter_mut().zip(high.iter().chain(low)).for_each(|(total, lines)| *total += rows * lines);
+            }
+        }
+    }
     total
 }
 
 /// Regions as parts that lie within rows and planes.
-fn slabs(regions: &[Region], geometry: &Geometry) -> Vec<Slab> {
-    let mut slabs = Vec::with_capacity(regions.len());
+fn parts(regions: &[Region], geometry: &Geometry) -> Vec<Region> {
+    let mut parts = Vec::with_capacity(regions.len());
     for region in regions {
         for (rows_on, x) in wrapped(&region.x, Some(geometry.row)) {
             let y = if rows_on == 0 { region.y.clone() } else { region.y.shifted(rows_on) };
             for (planes_on, y) in wrapped(&y, geometry.plane) {
-                for &(lo, hi) in region.z.as_slice() {
-                    slabs.extend(y.as_slice().iter().map(|&y| Slab { x: x.clone(), y, z: (lo + planes_on, hi + planes_on) }));
-                }
+                parts.push(Region { x: x.clone(), y, z: region.z.shifted(planes_on) });
             }
         }
     }
-    slabs
+    parts
 }
 
 /// A set cut at multiples of `length`: the multiple, and the members within `0 ≤ i < length` of it.
@@ -476,39 +484,40 @@ fn fill(regions: &mut [Region], i: usize, axis: fn(&mut Region) -> &mut Interval
 
 /// Where a line is longer than a row, what lies between the rows of a slab is shorter than a line: its rows of a plane touch a run of
 /// lines, as if they were one row.
-fn by_planes(slabs: &[Slab], geometry: &Geometry, line: i64, shifts: &[(i64, u64)]) -> u64 {
-    let row = |slab: &Slab| {
-        let (lo, hi) = slab.x.bounds()?;
-        (slab.y.0 < slab.y.1).then_some((slab.y.0 * geometry.row + lo, (slab.y.1 - 1) * geometry.row + hi + 1))
-    };
-    if let Some(plane) = geometry.plane {
-        let rows = slabs.iter().filter_map(|slab| {
-            let (lo, hi) = row(slab)?;
-            Some(Region { x: Intervals::range(lo, hi), y: Intervals::range(slab.z.0, slab.z.1), z: Intervals::point(0) })
-        });
-        let planes = Geometry { row: geometry.row * plane, plane: None, ..*geometry };
-        let [found] = distinct_lines(&rows.collect::<SmallVec<[Region; 8]>>(), &planes, [line], shifts);
-        return found;
+fn by_planes(parts: &[Region], geometry: &Geometry, line: i64, shifts: &[(i64, u64)]) -> u64 {
+    let mut rows: SmallVec<[Region; 8]> = SmallVec::new();
+    for part in parts {
+        let Some((lo, hi)) = part.x.bounds() else { continue };
+        let run = |y: &(i64, i64)| Intervals::range(y.0 * geometry.row + lo, (y.1 - 1) * geometry.row + hi + 1);
+        rows.extend(part.y.as_slice().iter().map(|y| Region { x: run(y), y: part.z.clone(), z: Intervals::point(0) }));
     }
-    let runs: Vec<(i64, i64)> = slabs.iter().filter_map(row).collect();
-    of_runs(&runs, geometry, line, shifts)
+    match geometry.plane {
+        Some(plane) => {
+            let planes = Geometry { row: geometry.row * plane, plane: None, ..*geometry };
+            distinct_lines(&rows, &planes, [line], shifts)[0]
+        }
+        None => {
+            let runs: Vec<(i64, i64)> = rows.iter().flat_map(|own| own.x.as_slice()).copied().collect();
+            of_runs(&runs, geometry, line, shifts)
+        }
+    }
 }
 
 /// Where rows are fewer than the ways in which they may lie in a line, as rows of odd lengths in pages: each row by itself.
-fn row_by_row(slabs: &[Slab], geometry: &Geometry, line: i64, shifts: &[(i64, u64)]) -> Option<u64> {
+fn row_by_row(parts: &[Region], geometry: &Geometry, line: i64, shifts: &[(i64, u64)]) -> Option<u64> {
     let kinds = (line / grain(geometry, line, shifts)).unsigned_abs();
-    let length = |(lo, hi): (i64, i64)| hi.abs_diff(lo);
-    let runs = |slab: &Slab| length(slab.y).saturating_mul(length(slab.z)).saturating_mul(slab.x.as_slice().len() as u64);
-    let all = slabs.iter().fold(0_u64, |sum, slab| sum.saturating_add(runs(slab)));
+    let runs = |own: &Region| own.y.count().saturating_mul(own.z.count()).saturating_mul(own.x.as_slice().len() as u64);
+    let all = parts.iter().fold(0_u64, |sum, own| sum.saturating_add(runs(own)));
     if all.saturating_mul(shifts.len() as u64) >= kinds {
         return None;
     }
+    let each = |set: &'_ Intervals| set.as_slice().iter().flat_map(|&(lo, hi)| lo..hi).collect::<SmallVec<[i64; 32]>>();
     let mut runs: Vec<(i64, i64)> = Vec::with_capacity(all as usize);
-    for slab in slabs {
-        for z in slab.z.0..slab.z.1 {
-            for y in slab.y.0..slab.y.1 {
+    for own in parts {
+        for z in each(&own.z) {
+            for y in each(&own.y) {
                 let row = (z * geometry.plane.unwrap_or(0) + y) * geometry.row;
-                runs.extend(slab.x.as_slice().iter().map(|&(lo, hi)| (row + lo, row + hi)));
+                runs.extend(own.x.as_slice().iter().map(|&(lo, hi)| (row + lo, row + hi)));
             }
         }
     }

@@ -157,7 +157,7 @@ impl Intervals {
 }
 
 /// How many integers closed intervals hold together; `spans` is sorted.
-pub(in crate::volumes) fn covered(spans: &[(i64, i64)]) -> u64 {
+pub fn covered(spans: &[(i64, i64)]) -> u64 {
     let (mut last, mut count) = (i64::MIN, 0);
     for &(lo, hi) in spans {
         let lo = lo.max(last.saturating_add(1));

@@ -112,7 +112,19 @@ impl ScheduleFamily {
 
     /// What the layout of each input, then of the output, is under a configuration.
     pub fn places(&self, config: &Config) -> Option<Vec<Place>> {
-        self.knobs.schedule(&self.expr, config).map(|own| own.places.to_vec())
+        self.schedule(config).map(|own| own.places.to_vec())
+    }
+
+    /// The schedule of a configuration; `None` where it is not legal.
+    pub(crate) fn schedule(&self, config: &Config) -> Option<Schedule> {
+        self.knobs.schedule(&self.expr, config)
+    }
+
+    /// [`Family::outline`] of a configuration with its schedule.
+    pub(crate) fn outline_of(&self, config: &Config, schedule: Option<&Schedule>) -> Kernel {
+        // What is found through data is described by the Program alone.
+        let nest = schedule.filter(|_| self.plain).and_then(|own| Nest::new(&self.expr, own));
+        nest.and_then(|own| outline(&own)).unwrap_or_else(|| self.kernel(config))
     }
 
     /// Configurations of so many schedules, drawn, each in all places that are legal then: the same of equal spaces for one seed. Fewer where
@@ -279,7 +291,7 @@ impl ScheduleFamily {
     }
 
     fn with_nest<T>(&self, config: &Config, f: impl FnOnce(&Nest) -> T) -> Option<T> {
-        let schedule = self.knobs.schedule(&self.expr, config)?;
+        let schedule = self.schedule(config)?;
         Nest::new(&self.expr, &schedule).map(|nest| f(&nest))
     }
 }
@@ -322,9 +334,7 @@ impl Family for ScheduleFamily {
     }
 
     fn outline(&self, config: &Config) -> Kernel {
-        // What is found through data is described by the Program alone.
-        let outline = if self.plain { self.with_nest(config, outline).flatten() } else { None };
-        outline.unwrap_or_else(|| self.kernel(config))
+        self.outline_of(config, self.schedule(config).as_ref())
     }
 
     fn lower(&self, config: &Config) -> Result<Checked, LowerError> {

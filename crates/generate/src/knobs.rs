@@ -354,6 +354,9 @@ impl Knobs {
         if (width == 1 && vector_axis != 0) || !vector.is_none_or(fits) {
             return None;
         }
+        if self.is_too_large(tile.iter().product(), vector.map_or(1, |_| width)) {
+            return None;
+        }
         // Parallel axes, the one whose lanes run fastest first.
         let mut launched: SmallVec<[AxisId; 6]> = self.main.iter().copied().collect();
         if group != NOT_ARRANGED {

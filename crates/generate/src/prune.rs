@@ -11,7 +11,7 @@ use crate::{Meeting, Place, ScheduleFamily};
 use std::collections::BTreeMap;
 use warpsight_ir::occupancy::{CannotRun, Residency, occupancy};
 use warpsight_ir::profile::Fact;
-use warpsight_ir::{Config, Facts, Family, Kernel, Profile, TensorPlace};
+use warpsight_ir::{Config, Facts, Kernel, Profile, TensorPlace};
 
 /// What a device allows; `None` where nobody knows.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -84,11 +84,13 @@ impl<C: Iterator<Item = Config>> Iterator for Pruned<'_, C> {
             let meets = !self.allow.meeting.allows(self.family.meets(&config));
             let why = if self.allow.meeting.shares { "unrecorded_copies" } else { "plain_local_memory" };
             let wide = wide.then_some("wide_vectors").or(meets.then_some(why));
-            if let Some(reason) = wide.or_else(|| nowhere(&self.family.places(&config)?, self.allow)) {
+            let schedule = self.family.schedule(&config);
+            let places = || schedule.as_ref().and_then(|own| nowhere(&own.places, self.allow));
+            if let Some(reason) = wide.or_else(places) {
                 *self.dropped.entry(reason).or_default() += 1;
                 continue;
             }
-            let outline = self.family.outline(&config);
+            let outline = self.family.outline_of(&config, schedule.as_ref());
             match obstacle(&outline, self.allow) {
                 Some(reason) => *self.dropped.entry(reason).or_default() += 1,
                 None => {

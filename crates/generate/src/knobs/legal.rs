@@ -66,8 +66,7 @@ impl Knobs {
             Some(known) => points / i64::from(known.points) * i64::from(known.terms),
             None => points * unroll * written(&|a| a.0 >= expr.axes.len() && Some(a) != self.deep),
         };
-        let least = schedule.known.is_some_and(|known| points == i64::from(known.points));
-        if elements > MAX_ELEMENTS || !least && (points > MAX_POINTS || body > MAX_BODY) {
+        if self.is_too_large(points, schedule.width()) || !self.is_least(points) && body > MAX_BODY {
             return false;
         }
         // Per axis: no more lanes than blocks (rounded up to a power of two), no tile beyond the extent.
@@ -79,6 +78,16 @@ impl Knobs {
                 _ => true,
             }
         })
+    }
+
+    /// Whether a work-item computes more points, in vectors of so many lanes, than any gains by. Most draws do.
+    pub fn is_too_large(&self, points: i64, width: i64) -> bool {
+        points * width > MAX_ELEMENTS || !self.is_least(points) && points > MAX_POINTS
+    }
+
+    /// Whether these are the points that are written out in any case.
+    fn is_least(&self, points: i64) -> bool {
+        self.known.is_some_and(|known| points == i64::from(known.points))
     }
 
     /// Packed results are written whole texels or blocks at a time: the vector axis is the packed one, a vector of as many texels as one

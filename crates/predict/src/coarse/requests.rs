@@ -7,6 +7,7 @@ use crate::volumes::first_level::l1::Rule;
 use crate::volumes::first_level::local::fullest;
 use crate::volumes::first_level::warps::wavefronts;
 use crate::volumes::kernel::image;
+use crate::volumes::sets::intervals::covered;
 use smallvec::SmallVec;
 use warpsight_ir::layout::ImageLayout;
 use warpsight_ir::{AccessKind, AccessRef, Accesses, Indirect, Kernel, Nest, Space, TensorPlace, VarId, VarKind};
@@ -72,6 +73,12 @@ pub struct Lines {
     pub sector: f64,
     /// How the texels of images lie in lines.
     pub layout: ImageLayout,
+}
+
+/// The number of the piece of so many bytes, or texels, that something lies in.
+fn floor(at: i64, size: i64) -> i64 {
+    // Most sizes are powers of two, by which a shift divides.
+    if size.count_ones() == 1 { at >> size.trailing_zeros() } else { at.div_euclid(size) }
 }
 
 /// Elements between what lanes find at places that depend on data: more than a line.
@@ -226,67 +233,58 @@ impl Walker<'_> {
     /// What the first warp of a group asks for; the constant part of coordinates is taken as aligned.
     fn enumerate(&self, coefficients: &[i32], width: u8, place: &TensorPlace) -> Warp {
         let axes = self.lane_vars.len();
-        let group: i64 = self.lane_vars.iter().map(|v| v.1).product();
-        let lanes = (0..group.min(i64::from(self.lines.warp))).map(|lane| {
-            let mut rest = lane;
-            let mut coords: SmallVec<[i64; 5]> = SmallVec::from_elem(0, coefficients.len() / axes.max(1));
-            for (axis, &(_, extent)) in self.lane_vars.iter().enumerate() {
-                let at = rest % extent;
-                rest /= extent;
-                for (d, c) in coords.iter_mut().enumerate() {
-                    *c += i64::from(coefficients[d * axes + axis]) * at;
-                }
-            }
-            coords
-        });
+        let along = |axis: usize| coefficients.iter().skip(axis).step_by(axes).map(|&c| i64::from(c));
         match place {
             TensorPlace::Image { kind, format, .. } => {
                 let (width, height, each) = image::block(self.lines.layout.of(*kind), self.lines.texture as i64, i64::from(format.bytes()));
-                let line = |coords: SmallVec<[i64; 5]>| {
-                    let at = |d: usize, size: i64| coords.get(d).copied().unwrap_or(0).div_euclid(size);
-                    (at(0, width), at(1, height))
+                let at = |d: usize, size: i64| {
+                    let lanes = self.lanes(|axis| along(axis).nth(d).unwrap_or(0));
+                    lanes.into_iter().map(move |at| floor(at, size))
                 };
-                let mut touched: SmallVec<[(i64, i64); 64]> = lanes.map(line).collect();
+                let mut touched: SmallVec<[(i64, i64); 64]> = at(0, width).zip(at(1, height)).collect();
                 touched.sort_unstable();
                 touched.dedup();
                 Warp { lines: (touched.len().max(1) as u64 * each) as f64, ..Warp::default() }
             }
-            TensorPlace::Buffer { element, dims, .. } => {
+            TensorPlace::Buffer { space, element, dims, .. } => {
                 let bytes = i64::from(u32::from(width) * element.bytes());
-                let start = |coords: SmallVec<[i64; 5]>| {
-                    coords
-                        .iter()
-                        .zip(dims)
-                        .fold(0, |at: i64, (c, extent)| at.saturating_mul(*extent).saturating_add(*c))
-                        .saturating_mul(i64::from(element.bytes()))
-                };
-                let mut offsets: SmallVec<[i64; 64]> = lanes.map(start).collect();
-                if offsets.is_empty() {
-                    offsets.push(0);
+                let offsets = self.lanes(|axis| {
+                    let elements = along(axis).zip(dims).fold(0, |at: i64, (c, extent)| at.saturating_mul(*extent).saturating_add(c));
+                    elements.saturating_mul(i64::from(element.bytes()))
+                });
+                let waves = |rule: Rule| wavefronts(&offsets, bytes, 0, rule.banks() as usize);
+                if *space == Space::Local {
+                    let wavefronts = self.rule.map_or_else(|| fullest(&offsets, bytes, 0).into(), waves) as f64;
+                    return Warp { wavefronts, ..Warp::default() };
                 }
                 let distinct = |size: i64| {
-                    let mut touched: SmallVec<[i64; 128]> = SmallVec::new();
-                    for start in &offsets {
-                        touched.extend(start.div_euclid(size)..=(start + bytes - 1).div_euclid(size));
-                    }
+                    let lines = |start: &i64| (floor(*start, size), floor(start + bytes - 1, size));
+                    let mut touched: SmallVec<[(i64, i64); 64]> = offsets.iter().map(lines).collect();
                     touched.sort_unstable();
-                    touched.dedup();
-                    touched.len()
-                };
-                let banks = self.rule.map_or(32, Rule::banks);
-                let waves = match (place, self.rule) {
-                    (TensorPlace::Buffer { space: Space::Local, .. }, None) => fullest(&offsets, bytes, 0).into(),
-                    _ => wavefronts(&offsets, bytes, 0, banks as usize),
+                    covered(&touched)
                 };
                 let cycles = self.rule.map_or(0.0, |rule| {
                     let line = self.lines.buffer as u32;
-                    let sizes = Sizes { warp: self.lines.warp, sector: self.lines.sector as u32, line, banks, texture: None };
-                    let lines = distinct(i64::from(line)) as u64;
-                    rule.cycles(&Request { offsets: &offsets, bytes, begin: 0, lines, wavefronts: waves }, sizes)
+                    let sizes = Sizes { warp: self.lines.warp, sector: self.lines.sector as u32, line, banks: rule.banks(), texture: None };
+                    let lines = distinct(i64::from(line));
+                    rule.cycles(&Request { offsets: &offsets, bytes, begin: 0, lines, wavefronts: waves(rule) }, sizes)
                 });
-                Warp { lines: distinct(self.lines.sector as i64) as f64, cycles, wavefronts: waves as f64 }
+                Warp { lines: distinct(self.lines.sector as i64) as f64, cycles, wavefronts: 0.0 }
             }
         }
+    }
+
+    /// What each lane of the first warp adds up to, the first lane at 0, by the step along each axis.
+    fn lanes(&self, step: impl Fn(usize) -> i64) -> SmallVec<[i64; 64]> {
+        let mut lanes: SmallVec<[i64; 64]> = SmallVec::from_elem(0, 1);
+        for (axis, &(_, extent)) in self.lane_vars.iter().enumerate() {
+            let (slower, step) = (lanes.len(), step(axis));
+            let group = extent.saturating_mul(slower as i64).min(i64::from(self.lines.warp)) as usize;
+            for lane in slower..group {
+                lanes.push(lanes[lane % slower].saturating_add(step.saturating_mul((lane / slower) as i64)));
+            }
+        }
+        lanes
     }
 
     fn extend_box(&mut self, t: usize, kind: usize, access: &AccessRef) {

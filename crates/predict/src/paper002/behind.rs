@@ -8,7 +8,8 @@ use super::curves::{BETWEEN_WAVES, L2_LOADS, L2_STORES, l2_coverage};
 use super::device::Device;
 use super::field::{Field, Launch};
 use super::first_level::FirstLevel;
-use crate::volumes::sets::lines::{Geometry, Region, distinct_lines};
+use crate::volumes::sets::lines::{Geometry, distinct_lines};
+use crate::volumes::sets::regions::Region;
 use warpsight_ir::NoEstimate;
 
 /// Where the wave's rows hold less than this part of a block, it moves up by one row: from the published source; no output reaches it.

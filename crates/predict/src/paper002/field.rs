@@ -2,7 +2,8 @@
 
 use super::device::{Device, Rule};
 use crate::volumes::kernel::subject::{Field as Buffer, Ranges, Subject, Touch, Var};
-use crate::volumes::sets::lines::{Geometry, Region};
+use crate::volumes::sets::lines::Geometry;
+use crate::volumes::sets::regions::Region;
 use warpsight_ir::accesses::text::Written;
 use warpsight_ir::{AccessKind, NoEstimate};
 

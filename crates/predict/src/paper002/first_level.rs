@@ -120,7 +120,7 @@ fn in_block(launch: &Launch, field: &Field, size: i64) -> f64 {
     all / count
 }
 
-fn pieces(field: &Field, regions: &[crate::volumes::sets::lines::Region], size: i64, shifts: &[(i64, u64)]) -> f64 {
+fn pieces(field: &Field, regions: &[crate::volumes::sets::regions::Region], size: i64, shifts: &[(i64, u64)]) -> f64 {
     let [found] = crate::volumes::sets::lines::distinct_lines(regions, &field.geometry, [size], shifts);
     found as f64
 }

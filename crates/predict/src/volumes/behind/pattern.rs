@@ -3,7 +3,7 @@
 use super::wave::BlockBox;
 use crate::volumes::kernel::subject::{Ranges, Subject, Touch};
 use crate::volumes::sets::intervals::Intervals;
-use crate::volumes::sets::lines::Region;
+use crate::volumes::sets::regions::Region;
 use smallvec::SmallVec;
 use warpsight_ir::{Affine, AffineBound, VarId};
 

@@ -5,7 +5,7 @@
 //! `distinct(n + wave) − distinct(n)` (paper 002, section 4.4, with every distance instead of three).
 
 use crate::volumes::kernel::subject::{Field, Side, Subject};
-use crate::volumes::sets::lines::Region;
+use crate::volumes::sets::regions::Region;
 use smallvec::SmallVec;
 
 /// Blocks in a box: first and number along each group axis.

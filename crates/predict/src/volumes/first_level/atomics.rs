@@ -10,7 +10,7 @@ use super::warps::Asked;
 use crate::volumes::kernel::gathers::{Gather, Whose};
 use crate::volumes::kernel::lanes;
 use crate::volumes::kernel::subject::{Field, Subject, Touch, Var};
-use crate::volumes::sets::lines::Region;
+use crate::volumes::sets::regions::Region;
 use warpsight_ir::{AccessKind, Affine};
 
 /// Clocks between two atomics of one address: "one operation per clock" (NVIDIA, "Kepler GK110", 2012; nothing slower is published of later

@@ -3,7 +3,8 @@
 use super::image::block;
 use super::subject::{Field, Touch};
 use crate::volumes::sets::intervals::{Intervals, gcd, lcm};
-use crate::volumes::sets::lines::{Geometry, Region, distinct_lines};
+use crate::volumes::sets::lines::{Geometry, distinct_lines};
+use crate::volumes::sets::regions::Region;
 use smallvec::SmallVec;
 use warpsight_ir::layout::ImageLayout;
 

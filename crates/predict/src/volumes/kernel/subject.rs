@@ -3,7 +3,8 @@
 use super::image::{self, Image};
 use crate::volumes::known::Known;
 use crate::volumes::sets::intervals::Intervals;
-use crate::volumes::sets::lines::{Geometry, Region};
+use crate::volumes::sets::lines::Geometry;
+use crate::volumes::sets::regions::Region;
 use smallvec::SmallVec;
 use std::rc::Rc;
 use warpsight_ir::layout::ImageLayout;

@@ -61,6 +61,11 @@ impl Intervals {
         }
         let (step, base) = if step < 0 { (-step, step * (count - 1)) } else { (step, 0) };
         let mut sum = Self::default();
+        if step > self.span() {
+            // Each is behind all of the one before.
+            sum.0.extend((0..count).flat_map(|k| self.0.iter().map(move |&(lo, hi)| (lo + base + k * step, hi + base + k * step))));
+            return sum;
+        }
         for &(lo, hi) in &self.0 {
             if step <= hi - lo {
                 sum.0.push((lo + base, hi + base + step * (count - 1)));
@@ -84,11 +89,18 @@ impl Intervals {
             many.0.iter().for_each(|&(lo, hi)| sum.append(lo + a, hi + b - 1));
             return sum;
         }
-        for &(lo, hi) in &self.0 {
-            sum.0.extend(other.0.iter().map(|&(a, b)| (lo + a, hi + b - 1)));
+        // Where those of one are farther apart than all of the other, in order.
+        let (far, near) = if self.span() < other.span() { (other, self) } else { (self, other) };
+        for &(lo, hi) in &far.0 {
+            sum.0.extend(near.0.iter().map(|&(a, b)| (lo + a, hi + b - 1)));
         }
         sum.normalise();
         sum
+    }
+
+    /// From the first member to the last, and one.
+    fn span(&self) -> i64 {
+        self.0.last().map_or(0, |last| last.1 - self.0[0].0)
     }
 
     /// Adds an interval that begins no earlier than the last.
@@ -157,7 +169,7 @@ impl Intervals {
 }
 
 /// How many integers closed intervals hold together; `spans` is sorted.
-pub(in crate::volumes) fn covered(spans: &[(i64, i64)]) -> u64 {
+pub fn covered(spans: &[(i64, i64)]) -> u64 {
     let (mut last, mut count) = (i64::MIN, 0);
     for &(lo, hi) in spans {
         let lo = lo.max(last.saturating_add(1));

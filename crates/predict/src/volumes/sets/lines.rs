@@ -5,6 +5,7 @@
 //! right of a row belong to the row before or after (row wrap), and a line may hold the end of one row and the begin of the next.
 
 use super::intervals::{Intervals, covered, gcd};
+use super::regions::{Ranges, Region, held, joined, parts};
 use smallvec::SmallVec;
 
 /// How the elements of a field lie in memory.
@@ -27,29 +28,18 @@ impl Geometry {
     }
 }
 
-/// All elements whose coordinates lie in these sets, x running fastest in memory.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Region {
-    /// Within a row.
-    pub x: Intervals,
-    /// Rows of a plane.
-    pub y: Intervals,
-    /// Planes.
-    pub z: Intervals,
-}
-
-/// A part of a region: whole rows' share of x on a range of rows and planes, wrapped into the field.
-struct Slab {
-    x: Intervals,
-    y: (i64, i64),
-    z: (i64, i64),
-}
-
 /// Rows that hold the same elements.
 struct Cell {
     y: (i64, i64),
     /// Which of [`Residues::known`].
     x: usize,
+}
+
+/// Planes whose rows hold the same elements.
+struct Layer {
+    on: Ranges,
+    /// Ascending.
+    cells: Vec<Cell>,
 }
 
 /// A number for each kind of beginning.
@@ -100,8 +90,8 @@ pub fn distinct_lines<const N: usize>(regions: &[Region], geometry: &Geometry, l
     if let Some(runs) = runs(&regions, geometry, RUNS / shifts.len().max(1)) {
         return lines.map(|line| of_runs(&runs, geometry, line, &residues(line)));
     }
-    let slabs = slabs(&regions, geometry);
-    lines.map(|line| lines_of(&slabs, geometry, line, &residues(line)))
+    let parts = parts(&regions, geometry.row, geometry.plane);
+    lines.map(|line| lines_of(&parts, geometry, line, &residues(line)))
 }
 
 /// Runs of elements that are looked at one by one.
@@ -137,41 +127,30 @@ fn runs(regions: &[Region], geometry: &Geometry, most: usize) -> Option<SmallVec
     Some(runs)
 }
 
-fn lines_of(slabs: &[Slab], geometry: &Geometry, line: i64, shifts: &[(i64, u64)]) -> u64 {
+/// Of regions that lie within rows and planes.
+fn lines_of(parts: &[Region], geometry: &Geometry, line: i64, shifts: &[(i64, u64)]) -> u64 {
     if geometry.row * geometry.element < line {
-        return by_planes(slabs, geometry, line, shifts);
+        return by_planes(parts, geometry, line, shifts);
     }
-    if let Some(found) = row_by_row(slabs, geometry, line, shifts) {
+    if let Some(found) = row_by_row(parts, geometry, line, shifts) {
         return found;
     }
     let mut residues = Residues::of(geometry, line, shifts);
-    let zs = cuts(slabs.iter().map(|slab| slab.z));
     let mut total = 0;
-    let mut before: Option<((i64, i64), Vec<Cell>)> = None;
-    for z in zs.windows(2).map(|z| (z[0], z[1])) {
-        let active: SmallVec<[&Slab; 32]> = slabs.iter().filter(|slab| slab.z.0 <= z.0 && z.1 <= slab.z.1).collect();
-        let ys = cuts(active.iter().map(|slab| slab.y));
-        let planes = residues.planes(z);
+    let mut layers: SmallVec<[Layer; 4]> = SmallVec::new();
+    for layer in held(parts.iter(), |own| &own.z) {
+        let planes = residues.planes(&layer.on, 0);
         let mut cells: Vec<Cell> = Vec::new();
-        for y in ys.windows(2).map(|y| (y[0], y[1])) {
-            let inside = active.iter().filter(|slab| slab.y.0 <= y.0 && y.1 <= slab.y.1);
-            if let Some(x) = residues.touched(inside.map(|slab| &slab.x), geometry.element) {
-                total += residues.sum(&planes, y, &residues.known[x].lines);
-                cells.push(Cell { y, x });
-            }
+        for rows in held(layer.by.iter().copied(), |own| &own.y) {
+            let Some(x) = residues.touched(rows.by.iter().map(|own| &own.x), geometry.element) else { continue };
+            total += rows.on.iter().map(|&y| residues.sum(&planes, y, &residues.known[x].lines)).sum::<u64>();
+            cells.extend(rows.on.iter().map(|&y| Cell { y, x }));
         }
-        total -= residues.shared(&cells, (z, &planes), geometry.plane, before.as_ref());
-        before = Some((z, cells));
+        cells.sort_unstable_by_key(|cell| cell.y);
+        total -= residues.shared(&cells, &planes);
+        layers.push(Layer { on: layer.on, cells });
     }
-    total
-}
-
-/// Every begin and end, once, ascending.
-fn cuts(ranges: impl Iterator<Item = (i64, i64)>) -> SmallVec<[i64; 32]> {
-    let mut cuts: SmallVec<[i64; 32]> = ranges.flat_map(|(lo, hi)| [lo, hi]).collect();
-    cuts.sort_unstable();
-    cuts.dedup();
-    cuts
+    total - geometry.plane.map_or(0, |plane| residues.shared_by_planes(&layers, plane))
 }
 
 /// The distance between possible beginnings of rows within a line.
@@ -201,13 +180,15 @@ impl Residues {
         steps(self.shifted.len(), from, self.further(bytes), count)
     }
 
-    /// Where rows 0 of these planes begin, under all translations.
-    fn planes(&self, z: (i64, i64)) -> Kinds {
+    /// Where rows 0 of these planes begin, under all translations; the last ones of each range left out.
+    fn planes(&self, ranges: &[(i64, i64)], last: i64) -> Kinds {
         let kinds = self.shifted.len();
         let mut planes = Kinds::from_elem(0, kinds);
-        for (moved, times) in self.steps(self.further(self.origin + z.0 * self.plane), self.plane, z.1 - z.0) {
-            let (low, high) = self.shifted.split_at(kinds - moved);
-            planes.iter_mut().zip(high.iter().chain(low)).for_each(|(to, shifted)| *to += shifted * times);
+        for z in ranges {
+            for (moved, times) in self.steps(self.further(self.origin + z.0 * self.plane), self.plane, z.1 - z.0 - last) {
+                let (low, high) = self.shifted.split_at(kinds - moved);
+                planes.iter_mut().zip(high.iter().chain(low)).for_each(|(to, shifted)| *to += shifted * times);
+            }
         }
         planes
     }
@@ -256,50 +237,52 @@ impl Residues {
         Some(self.known.len() - 1)
     }
 
-    /// Lines counted twice because they hold the end of one row and the begin of the next.
-    fn shared(
-        &self,
-        cells: &[Cell],
-        (z, planes): ((i64, i64), &[u64]),
-        plane: Option<i64>,
-        before: Option<&((i64, i64), Vec<Cell>)>,
-    ) -> u64 {
-        let pairs = |from: &Cell, to: &Cell, y: (i64, i64), planes: &dyn Fn() -> Kinds, next: i64| {
-            let (last, first) = (&self.known[from.x].last, &self.known[to.x].first);
-            if !last.contains(&1) || !first.contains(&1) {
-                return 0;
-            }
-            let (kinds, on) = (first.len(), self.further(next));
-            // A row that begins with a line shares none.
-            let whole = |kind: usize| kind == 0 && self.origin % self.grain == 0;
-            let both = (0..kinds).map(|end| {
-                let begin = (end + on) % kinds;
-                if whole(begin) { 0 } else { last[end] * first[begin] }
-            });
-            self.sum(&planes(), y, &both.collect::<Kinds>())
-        };
-        let mut shared = 0;
+    /// Lines counted twice because they hold the end of one row and the begin of the next, of a plane.
+    fn shared(&self, cells: &[Cell], planes: &[u64]) -> u64 {
         let own = || Kinds::from_slice(planes);
-        for (i, cell) in cells.iter().enumerate() {
-            shared += pairs(cell, cell, (cell.y.0, cell.y.1 - 1), &own, self.row);
-            if let Some(next) = cells.get(i + 1).filter(|next| next.y.0 == cell.y.1) {
-                shared += pairs(cell, next, (cell.y.1 - 1, cell.y.1), &own, self.row);
-            }
-        }
-        let Some(plane) = plane else { return shared };
-        let first = |cells: &'_ [Cell]| cells.iter().position(|cell| cell.y.0 == 0);
-        let last = |cells: &'_ [Cell]| cells.iter().position(|cell| cell.y.1 == plane);
+        let within = cells.iter().map(|cell| self.pairs(cell, cell, (cell.y.0, cell.y.1 - 1), own, self.row));
+        let next = cells.windows(2).filter(|own| own[0].y.1 == own[1].y.0);
+        let next = next.map(|pair| self.pairs(&pair[0], &pair[1], (pair[0].y.1 - 1, pair[0].y.1), own, self.row));
+        within.chain(next).sum()
+    }
+
+    /// The same of the last row of a plane of so many and the first one of the next.
+    fn shared_by_planes(&self, layers: &[Layer], plane: i64) -> u64 {
         let over = self.plane - (plane - 1) * self.row;
-        if let (Some(end), Some(begin)) = (last(cells), first(cells)) {
-            shared += pairs(&cells[end], &cells[begin], (plane - 1, plane), &|| self.planes((z.0, z.1 - 1)), over);
-        }
-        if let Some((earlier, cells_before)) = before.filter(|before| before.0.1 == z.0)
-            && let (Some(end), Some(begin)) = (last(cells_before), first(cells))
-        {
-            let planes = || self.planes((earlier.1 - 1, earlier.1));
-            shared += pairs(&cells_before[end], &cells[begin], (plane - 1, plane), &planes, over);
+        let last = |layer: &'_ Layer| layer.cells.iter().position(|cell| cell.y.1 == plane);
+        let first = |layer: &'_ Layer| layer.cells.iter().position(|cell| cell.y.0 == 0);
+        let mut shared = 0;
+        for end in layers {
+            let Some(from) = last(end) else { continue };
+            for begin in layers {
+                let Some(to) = first(begin) else { continue };
+                let planes = || match std::ptr::eq(end, begin) {
+                    true => self.planes(&end.on, 1),
+                    false => {
+                        let meets = |z: &&(i64, i64)| begin.on.binary_search_by_key(&z.1, |next| next.0).is_ok();
+                        self.planes(&end.on.iter().filter(meets).map(|z| (z.1 - 1, z.1)).collect::<Ranges>(), 0)
+                    }
+                };
+                shared += self.pairs(&end.cells[from], &begin.cells[to], (plane - 1, plane), planes, over);
+            }
         }
         shared
+    }
+
+    /// Lines that hold the end of rows of one cell and the begin of those of another, so many bytes on.
+    fn pairs(&self, from: &Cell, to: &Cell, y: (i64, i64), planes: impl Fn() -> Kinds, next: i64) -> u64 {
+        let (last, first) = (&self.known[from.x].last, &self.known[to.x].first);
+        if !last.contains(&1) || !first.contains(&1) {
+            return 0;
+        }
+        let (kinds, on) = (first.len(), self.further(next));
+        // A row that begins with a line shares none.
+        let whole = |kind: usize| kind == 0 && self.origin % self.grain == 0;
+        let both = (0..kinds).map(|end| {
+            let begin = (end + on) % kinds;
+            if whole(begin) { 0 } else { last[end] * first[begin] }
+        });
+        self.sum(&planes(), y, &both.collect::<Kinds>())
     }
 }
 
@@ -316,9 +299,6 @@ fn steps(kinds: usize, from: usize, step: usize, count: i64) -> impl Iterator<It
     })
 }
 
-/// Elements of rows, on these rows of these planes.
-type Part<'a> = (&'a Intervals, (i64, i64), (i64, i64));
-
 /// Elements of a row.
 type Row = SmallVec<[(i64, i64); 8]>;
 
@@ -330,16 +310,12 @@ pub(in crate::volumes) fn by_begin(regions: &[Region], geometry: &Geometry, line
     let rows = geometry.plane.unwrap_or(0);
     let further = |rows: i64| ((rows * geometry.row * geometry.element).rem_euclid(line) / grain) as usize;
     let (row, plane) = (further(1), further(rows));
-    let parts = regions.iter().flat_map(|own| own.z.as_slice().iter().map(move |&z| (own, z)));
-    let slabs: SmallVec<[Part; 8]> = parts.flat_map(|(own, z)| own.y.as_slice().iter().map(move |&y| (&own.x, y, z))).collect();
     let mut total: SmallVec<[u64; 16]> = SmallVec::from_elem(0, kinds);
     let mut known: SmallVec<[(Row, Kinds); 4]> = SmallVec::new();
     let mut begins = Kinds::new();
-    for z in cuts(slabs.iter().map(|slab| slab.2)).windows(2) {
-        let within = |slab: &&Part| slab.2.0 <= z[0] && z[1] <= slab.2.1;
-        for y in cuts(slabs.iter().filter(within).map(|slab| slab.1)).windows(2) {
-            let inside = slabs.iter().filter(within).filter(|slab| slab.1.0 <= y[0] && y[1] <= slab.1.1);
-            let mut spans: SmallVec<[(i64, i64); 8]> = inside.flat_map(|slab| slab.0.as_slice()).copied().collect();
+    for layer in held(regions.iter(), |own| &own.z) {
+        for own in held(layer.by.iter().copied(), |own| &own.y) {
+            let mut spans: Row = own.by.iter().flat_map(|own| own.x.as_slice()).copied().collect();
             if spans.is_empty() {
                 continue;
             }
@@ -348,7 +324,7 @@ pub(in crate::volumes) fn by_begin(regions: &[Region], geometry: &Geometry, line
                 let each = (0..kinds as i64).map(|kind| {
                     let byte = |x: i64| kind * grain + x * geometry.element;
                     let lines = |&(lo, hi): &(i64, i64)| (byte(lo).div_euclid(line), (byte(hi) - 1).div_euclid(line));
-                    covered(&spans.iter().map(lines).collect::<SmallVec<[(i64, i64); 8]>>())
+                    covered(&spans.iter().map(lines).collect::<Row>())
                 });
                 let each = each.collect();
                 known.push((std::mem::take(&mut spans), each));
@@ -356,8 +332,10 @@ pub(in crate::volumes) fn by_begin(regions: &[Region], geometry: &Geometry, line
             });
             begins.clear();
             begins.resize(kinds, 0);
-            for (at, planes) in steps(kinds, further(z[0] * rows + y[0]), plane, z[1] - z[0]) {
-                steps(kinds, at, row, y[1] - y[0]).for_each(|(at, rows)| begins[at] += planes * rows);
+            for (z, y) in layer.on.iter().flat_map(|z| own.on.iter().map(move |y| (z, y))) {
+                for (at, planes) in steps(kinds, further(z.0 * rows + y.0), plane, z.1 - z.0) {
+                    steps(kinds, at, row, y.1 - y.0).for_each(|(at, rows)| begins[at] += planes * rows);
+                }
             }
             for (from, &rows) in begins.iter().enumerate().filter(|own| *own.1 > 0) {
                 let (low, high) = known[at].1.split_at(from);
@@ -368,125 +346,42 @@ pub(in crate::volumes) fn by_begin(regions: &[Region], geometry: &Geometry, line
     total
 }
 
-/// Regions as parts that lie within rows and planes.
-fn slabs(regions: &[Region], geometry: &Geometry) -> Vec<Slab> {
-    let mut slabs = Vec::with_capacity(regions.len());
-    for region in regions {
-        for (rows_on, x) in wrapped(&region.x, Some(geometry.row)) {
-            let y = if rows_on == 0 { region.y.clone() } else { region.y.shifted(rows_on) };
-            for (planes_on, y) in wrapped(&y, geometry.plane) {
-                for &(lo, hi) in region.z.as_slice() {
-                    slabs.extend(y.as_slice().iter().map(|&y| Slab { x: x.clone(), y, z: (lo + planes_on, hi + planes_on) }));
-                }
-            }
-        }
-    }
-    slabs
-}
-
-/// A set cut at multiples of `length`: the multiple, and the members within `0 ≤ i < length` of it.
-fn wrapped(set: &Intervals, length: Option<i64>) -> SmallVec<[(i64, Intervals); 2]> {
-    let length = match (length, set.bounds()) {
-        (_, None) => return SmallVec::new(),
-        (Some(length), Some((lo, hi))) if lo < 0 || hi >= length => length,
-        _ => return SmallVec::from_iter([(0, set.clone())]),
-    };
-    // Interval by interval: far apart, they leave out many multiples between them.
-    let mut parts: SmallVec<[(i64, Intervals); 2]> = SmallVec::new();
-    for &(lo, hi) in set.as_slice() {
-        for k in lo.div_euclid(length)..=(hi - 1).div_euclid(length) {
-            let (from, to) = ((lo - k * length).max(0), (hi - k * length).min(length));
-            match parts.last_mut() {
-                Some((last, part)) if *last == k => part.insert(from, to),
-                _ => parts.push((k, Intervals::range(from, to))),
-            }
-        }
-    }
-    parts
-}
-
-/// Regions that differ along one axis only as one: of a star's accesses, one for each axis remains.
-pub fn joined(regions: &[Region]) -> SmallVec<[Region; 8]> {
-    let mut kept: SmallVec<[Region; 8]> = SmallVec::new();
-    for region in regions {
-        match kept.iter_mut().find(|other| other.y == region.y && other.z == region.z) {
-            Some(other) => other.x.join(&region.x),
-            None => kept.push(region.clone()),
-        }
-    }
-    let pass = |kept: &mut SmallVec<[Region; 8]>, same: fn(&Region, &Region) -> bool, join: fn(&mut Region, &Region)| {
-        let mut i = 1;
-        while i < kept.len() {
-            match (0..i).find(|&earlier| same(&kept[earlier], &kept[i])) {
-                Some(earlier) => {
-                    let later = kept.remove(i);
-                    join(&mut kept[earlier], &later);
-                }
-                None => i += 1,
-            }
-        }
-    };
-    pass(&mut kept, |a, b| a.x == b.x && a.z == b.z, |a, b| a.y.join(&b.y));
-    // The second of two folded points lacks what the first touches already: with that filled in, their regions are alike.
-    let mut filled = false;
-    for i in 0..kept.len() {
-        filled |= fill(&mut kept, i, |region| &mut region.x) | fill(&mut kept, i, |region| &mut region.y);
-    }
-    if filled {
-        pass(&mut kept, |a, b| a.x == b.x && a.z == b.z, |a, b| a.y.join(&b.y));
-    }
-    pass(&mut kept, |a, b| a.x == b.x && a.y == b.y, |a, b| a.z.join(&b.z));
-    kept
-}
-
-/// Fills the gap between the two intervals of a region along an axis, where another region holds it.
-fn fill(regions: &mut [Region], i: usize, axis: fn(&mut Region) -> &mut Intervals) -> bool {
-    let &[(lo, from), (to, hi)] = axis(&mut regions[i]).as_slice() else { return false };
-    let mut gap = regions[i].clone();
-    *axis(&mut gap) = Intervals::range(from, to);
-    let holds = |other: &Region| other.x.holds(&gap.x) && other.y.holds(&gap.y) && other.z.holds(&gap.z);
-    let held = regions.iter().any(holds);
-    if held {
-        *axis(&mut regions[i]) = Intervals::range(lo, hi);
-    }
-    held
-}
-
 /// Where a line is longer than a row, what lies between the rows of a slab is shorter than a line: its rows of a plane touch a run of
 /// lines, as if they were one row.
-fn by_planes(slabs: &[Slab], geometry: &Geometry, line: i64, shifts: &[(i64, u64)]) -> u64 {
-    let row = |slab: &Slab| {
-        let (lo, hi) = slab.x.bounds()?;
-        (slab.y.0 < slab.y.1).then_some((slab.y.0 * geometry.row + lo, (slab.y.1 - 1) * geometry.row + hi + 1))
-    };
-    if let Some(plane) = geometry.plane {
-        let rows = slabs.iter().filter_map(|slab| {
-            let (lo, hi) = row(slab)?;
-            Some(Region { x: Intervals::range(lo, hi), y: Intervals::range(slab.z.0, slab.z.1), z: Intervals::point(0) })
-        });
-        let planes = Geometry { row: geometry.row * plane, plane: None, ..*geometry };
-        let [found] = distinct_lines(&rows.collect::<SmallVec<[Region; 8]>>(), &planes, [line], shifts);
-        return found;
+fn by_planes(parts: &[Region], geometry: &Geometry, line: i64, shifts: &[(i64, u64)]) -> u64 {
+    let mut rows: SmallVec<[Region; 8]> = SmallVec::new();
+    for part in parts {
+        let Some((lo, hi)) = part.x.bounds() else { continue };
+        let run = |y: &(i64, i64)| Intervals::range(y.0 * geometry.row + lo, (y.1 - 1) * geometry.row + hi + 1);
+        rows.extend(part.y.as_slice().iter().map(|y| Region { x: run(y), y: part.z.clone(), z: Intervals::point(0) }));
     }
-    let runs: Vec<(i64, i64)> = slabs.iter().filter_map(row).collect();
-    of_runs(&runs, geometry, line, shifts)
+    match geometry.plane {
+        Some(plane) => {
+            let planes = Geometry { row: geometry.row * plane, plane: None, ..*geometry };
+            distinct_lines(&rows, &planes, [line], shifts)[0]
+        }
+        None => {
+            let runs: Vec<(i64, i64)> = rows.iter().flat_map(|own| own.x.as_slice()).copied().collect();
+            of_runs(&runs, geometry, line, shifts)
+        }
+    }
 }
 
 /// Where rows are fewer than the ways in which they may lie in a line, as rows of odd lengths in pages: each row by itself.
-fn row_by_row(slabs: &[Slab], geometry: &Geometry, line: i64, shifts: &[(i64, u64)]) -> Option<u64> {
+fn row_by_row(parts: &[Region], geometry: &Geometry, line: i64, shifts: &[(i64, u64)]) -> Option<u64> {
     let kinds = (line / grain(geometry, line, shifts)).unsigned_abs();
-    let length = |(lo, hi): (i64, i64)| hi.abs_diff(lo);
-    let runs = |slab: &Slab| length(slab.y).saturating_mul(length(slab.z)).saturating_mul(slab.x.as_slice().len() as u64);
-    let all = slabs.iter().fold(0_u64, |sum, slab| sum.saturating_add(runs(slab)));
+    let runs = |own: &Region| own.y.count().saturating_mul(own.z.count()).saturating_mul(own.x.as_slice().len() as u64);
+    let all = parts.iter().fold(0_u64, |sum, own| sum.saturating_add(runs(own)));
     if all.saturating_mul(shifts.len() as u64) >= kinds {
         return None;
     }
+    let each = |set: &'_ Intervals| set.as_slice().iter().flat_map(|&(lo, hi)| lo..hi).collect::<SmallVec<[i64; 32]>>();
     let mut runs: Vec<(i64, i64)> = Vec::with_capacity(all as usize);
-    for slab in slabs {
-        for z in slab.z.0..slab.z.1 {
-            for y in slab.y.0..slab.y.1 {
+    for own in parts {
+        for z in each(&own.z) {
+            for y in each(&own.y) {
                 let row = (z * geometry.plane.unwrap_or(0) + y) * geometry.row;
-                runs.extend(slab.x.as_slice().iter().map(|&(lo, hi)| (row + lo, row + hi)));
+                runs.extend(own.x.as_slice().iter().map(|&(lo, hi)| (row + lo, row + hi)));
             }
         }
     }

@@ -3,3 +3,4 @@
 pub mod drawn;
 pub mod intervals;
 pub mod lines;
+pub mod regions;

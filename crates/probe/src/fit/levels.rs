@@ -189,14 +189,10 @@ pub fn fit(points: &[Point]) -> Option<Levels> {
     if points.len() < 4 {
         return None;
     }
-    // Latency does not fall where more is walked through: what takes much longer than a longer walk was disturbed.
-    let mut least = f64::INFINITY;
-    for point in points.iter_mut().rev() {
-        point.noise = point.noise.max(UNLIKE);
-        least = least.min(point.seconds);
-        if point.seconds > least * (1.0 + DISTURBED * point.noise) {
-            point.seconds = least;
-        }
+    points.iter_mut().for_each(|point| point.noise = point.noise.max(UNLIKE));
+    let points = undisturbed(points);
+    if points.len() < 4 {
+        return None;
     }
     let grid = grid(&points);
     let (mut best, mut fewer) = (Found::of(&points, vec![]), vec![]);
@@ -215,6 +211,24 @@ pub fn fit(points: &[Point]) -> Option<Levels> {
         best = simpler;
     }
     Some(best.levels(&points))
+}
+
+/// Points, the smallest first, without those that were disturbed. Latency does not fall where more is walked through: where a walk takes much
+/// longer than a longer one, one of both is wrong, whichever others speak against the most. Most disturbances make a walk take longer; that one
+/// took too little, as where a clock was faster for a moment, [`BEYOND`] others have to say for each that says the contrary.
+fn undisturbed(mut points: Vec<Point>) -> Vec<Point> {
+    let falls = |short: &Point, long: &Point| short.seconds > long.seconds * (1.0 + DISTURBED * short.noise.max(long.noise));
+    loop {
+        let against = |n: usize| {
+            let (shorter, own, longer) = (&points[..n], &points[n], &points[n + 1..]);
+            let too_short = shorter.iter().filter(|short| falls(short, own)).count();
+            too_short + BEYOND * longer.iter().filter(|long| falls(own, long)).count()
+        };
+        match (0..points.len()).map(|n| (against(n), n)).max() {
+            Some((others, n)) if others > 0 => drop(points.remove(n)),
+            _ => return points,
+        }
+    }
 }
 
 /// Parts that may be: ends between points, with all kinds of victims.
@@ -294,7 +308,8 @@ impl Found {
     }
 
     fn levels(&self, points: &[Point]) -> Levels {
-        let scale = (self.squares / points.len() as f64).clamp(0.01, 1.0);
+        // Where the best leaves more than noise does, noise is as much larger, and as much more explains the curve as well.
+        let scale = (self.squares / points.len() as f64).max(0.01);
         let level = |(n, (part, miss)): (usize, (&Part, &f64))| {
             let (bytes, victims) = part.shape;
             Level { bytes, between: self.interval(points, n, scale), victims, miss: *miss }

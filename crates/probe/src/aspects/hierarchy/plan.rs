@@ -1,7 +1,7 @@
 //! Which walk comes next.
 
 use super::super::steady::Steady;
-use super::route::{APART, Known, LEAST_LINES, PAIRED, distances, paged, trusted};
+use super::route::{APART, Known, LEAST_LINES, PAGE, PAIRED, distances, trusted};
 use super::spec::{Effort, Spec};
 use super::timed::{Timed, Walks};
 use crate::fit::levels::{self, Level, Levels, Point, Victims};
@@ -203,8 +203,16 @@ impl Limits {
         let read = &*read;
         let grain = self.grain(read, known);
         let levels = known.levels.as_ref()?;
+        // What is a cache at all: where pages are too many, nothing more is to be told.
+        let reach = self.reach(read);
+        let few = levels.caches.iter().flat_map(|level| known.paged(&read.walks.seen, level, reach));
+        if let Some(next) = self.ask(read, few) {
+            return Some(next);
+        }
+        let cache: Vec<bool> = (0..levels.caches.len()).map(|n| !known.is_translation(&read.walks.seen, n)).collect();
         for (n, level) in levels.caches.iter().enumerate() {
             let stride = grain(level.bytes);
+            let finest = if cache[n] { stride } else { stride.max(PAGE) };
             let near = |spec: &Spec| {
                 let ratio = spec.range as f64 / level.bytes;
                 let dense = spec.pair.is_none() && spec.walkers == 1 && spec.stride == stride;
@@ -218,27 +226,24 @@ impl Limits {
             if there.len() >= REFINED {
                 continue;
             }
-            let between = known.bracket(n).filter(|(flat, risen)| risen - flat > 1.5 * f64::from(stride));
-            let halves = between.map(|(flat, risen)| multiple(0.5 * (flat + risen), stride));
-            let ranges = halves.into_iter().chain(refined(level, stride));
+            let between = known.bracket(n).filter(|(flat, risen)| risen - flat > 1.5 * f64::from(finest));
+            let halves = between.map(|(flat, risen)| multiple(0.5 * (flat + risen), finest));
+            let ranges = halves.into_iter().chain(refined(level, stride).filter(|_| cache[n]));
             if let Some(next) = self.ask(read, ranges.map(|range| self.walk(range, stride))) {
                 return Some(next);
             }
         }
         // What larger caches fetch: pairs beyond their ends.
         let apart = u64::from(APART / known.nearest_grain().min(APART));
-        let reach = self.reach(read);
         let beyond = levels.caches.iter().map(|level| ((4.0 * level.bytes) as u64 * apart).next_power_of_two().min(reach));
         let beyond = beyond.filter(|range| PAIRED.iter().all(|paired| range > paired));
         if let Some(next) = self.ask(read, beyond.flat_map(|range| self.pairs(range))) {
             return Some(next);
         }
-        for (n, (level, line)) in levels.caches.iter().zip(known.lines()).enumerate() {
+        for (n, (level, line)) in levels.caches.iter().zip(known.lines()).enumerate().filter(|(n, _)| cache[*n]) {
             let grain = grain(level.bytes);
             let others = known.other_strides(n).flat_map(|stride| AROUND.map(|part| (multiple(part * level.bytes, stride), stride)));
             let walks = others.chain(strided(level, line.unwrap_or(grain))).map(|(range, stride)| self.walk(range, stride));
-            let few = paged(level, known.nearest_grain()).filter(|walk| walk.0 <= reach);
-            let walks = few.map(|(range, stride)| self.walk(range, stride)).chain(walks);
             let part = (0.7 * level.bytes / f64::from(grain)) as u64 * u64::from(grain);
             let few = WALKERS.into_iter().filter(|&walkers| u64::from(walkers) * part <= SHARED.min(2 * reach));
             let part = part.max(2 * u64::from(grain));

@@ -1,5 +1,6 @@
 //! What is known of one way to memory so far.
 
+use super::spec::Spec;
 use super::timed::{AGREED, Timed};
 use crate::fit::levels::{self, Level, Levels, Point};
 use crate::fit::lru::{self, Fitted};
@@ -9,7 +10,7 @@ use std::collections::BTreeMap;
 /// Lines of the smallest range.
 pub(super) const LEAST_LINES: u64 = 2;
 /// Bytes of the smallest pages.
-const PAGE: u32 = 4096;
+pub(super) const PAGE: u32 = 4096;
 /// Pages that every translation holds: caches of fewer need no other explanation. Half of the 64 of CPUs, since ends are seen early.
 const FEW_PAGES: f64 = 32.0;
 /// By how many lines places of few lines in many pages are more than a page from each other.
@@ -151,8 +152,8 @@ impl Known {
             // The second of two places right beside each other is in the nearest cache; of others it waits as much longer as pairs do.
             let second = |pair: &&(u64, u32, f64)| levels.first + 2.0 * (pair.2 - own[0].2);
             let between = 0.5 * (levels.latency(n) + levels.latency(n + 1));
-            let first = own.iter().find(|pair| second(pair) > between && pair.2 > own[0].2 * (1.0 + self.disturbed))?;
-            (first.1 > own[0].1).then_some(first.1)
+            let lines = own.iter().filter(|pair| pair.1 >= LEAST_LINE && pair.1 > own[0].1);
+            lines.into_iter().find(|pair| second(pair) > between && pair.2 > own[0].2 * (1.0 + self.disturbed)).map(|pair| pair.1)
         };
         levels.caches.iter().enumerate().map(line).collect()
     }
@@ -219,22 +220,32 @@ impl Known {
     /// many pages wait as much longer as the level's misses do, though a nearer cache may hold them.
     pub(super) fn is_translation(&self, seen: &[Timed], n: usize) -> bool {
         let Some((levels, level)) = self.levels.as_ref().and_then(|levels| Some((levels, levels.caches.get(n)?))) else { return false };
-        let few = |timed: &&Timed| {
-            let spec = &timed.spec;
-            let ratio = spec.range as f64 / level.bytes;
-            spec.route == self.name
-                && spec.pair.is_none()
-                && spec.stride > PAGE
-                && !spec.stride.is_power_of_two()
-                && (1.5..2.7).contains(&ratio)
-        };
+        let few = |timed: &&Timed| self.is_paged(&timed.spec, level);
         // Beyond what as many lines take that lie beside each other.
         let longer = |timed: &Timed| {
             let lines = (timed.spec.range / u64::from(timed.spec.stride)) as f64 * f64::from(self.nearest_grain());
             timed.seconds - levels.seconds(lines)
         };
-        let walks = seen.iter().filter(few).filter(|timed| timed.spec.walkers == 1 && timed.agrees());
-        walks.map(longer).reduce(f64::min).is_some_and(|longer| longer > 0.5 * (levels.seconds(2.0 * level.bytes) - levels.latency(n)))
+        seen.iter()
+            .filter(few)
+            .filter(|timed| timed.agrees())
+            .map(longer)
+            .reduce(f64::min)
+            .is_some_and(|longer| longer > 0.5 * (levels.seconds(2.0 * level.bytes) - levels.latency(n)))
+    }
+
+    /// Whether a walk is one through a few lines in about as many pages as twice a level has.
+    fn is_paged(&self, spec: &Spec, level: &Level) -> bool {
+        let beside = spec.pair.is_none() && spec.stride > PAGE && !spec.stride.is_power_of_two();
+        spec.route == self.name && spec.walkers == 1 && beside && (1.5..2.7).contains(&(spec.range as f64 / level.bytes))
+    }
+
+    /// Walks that tell whether a level is a cache at all, up to so many bytes: those that are there, since the next fit moves its end a bit.
+    pub(super) fn paged(&self, seen: &[Timed], level: &Level, reach: u64) -> impl Iterator<Item = Spec> {
+        paged(level, self.nearest_grain()).filter(move |walk| walk.0 <= reach).map(move |(range, stride)| {
+            let there = seen.iter().map(|timed| timed.spec).find(|spec| spec.stride == stride && self.is_paged(spec, level));
+            there.unwrap_or(Spec::random(self.name, range, stride))
+        })
     }
 
     /// Strides at which walks tell the line of a small cache from what a miss brings.
@@ -338,7 +349,7 @@ pub(super) fn trusted(seen: &[Timed], name: Route) -> Vec<&Timed> {
 /// Walks through a few lines in as many pages as twice a cache has; none of a cache of few pages. Strides are odd numbers of what the nearest
 /// cache brings, so that the lines fill all its sets, and several, since a hash may send those of one to few sets: they would miss that cache,
 /// which looks like pages that are too many.
-pub(super) fn paged(level: &Level, grain: u32) -> impl Iterator<Item = (u64, u32)> + use<> {
+fn paged(level: &Level, grain: u32) -> impl Iterator<Item = (u64, u32)> + use<> {
     let bytes = (level.bytes >= FEW_PAGES * f64::from(PAGE)).then_some(2.0 * level.bytes);
     let walk = move |lines| {
         let stride = PAGE + lines * grain;

@@ -129,6 +129,18 @@ fn pages_that_are_too_many_for_lines_of_the_nearest_cache_are_told_from_a_cache(
     assert!((reach / (64.0 * 4096.0) - 1.0).abs() < 0.1, "{reach}");
 }
 
+/// Where time ends early it is known which levels are caches, not how many ways they have.
+#[test]
+fn what_is_a_cache_at_all_is_asked_first() {
+    let info = device(16 << 20);
+    let records = recorded(&info, cpu, |seconds| seconds);
+    let specs: Vec<Spec> = records.iter().filter_map(|record| Some(Spec::of(&record.params)?.0)).collect();
+    let first = |is: &dyn Fn(&Spec) -> bool| specs.iter().position(is).expect("asked");
+    let few = first(&|spec| spec.pair.is_none() && spec.stride > 4096 && !spec.stride.is_power_of_two());
+    let ways = first(&|spec| spec.pair.is_none() && spec.stride >= 4096 && spec.stride.is_power_of_two());
+    assert!(few < ways && few < first(&|spec| spec.walkers > 1), "{few} {ways}");
+}
+
 /// The caches of a device of two, whose nearest one a few lines in many pages miss at some strides.
 fn nearest_and_second(near: &Shape, far: &Shape, seconds: [f64; 3]) -> Findings {
     let info = device(16 << 20);

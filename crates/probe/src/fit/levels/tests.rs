@@ -89,6 +89,32 @@ fn a_slow_rise_is_one_cache() {
     }
 }
 
+/// Others' work makes walks longer, now and then many times; a clock that is faster for a moment makes one too short. Neither makes a cache.
+#[test]
+fn walks_that_took_too_little_or_too_much_make_no_cache() {
+    let mut rng = Rng::with_seed(20261128);
+    let caches = [(48.0 * 1024.0, Victims::Lru(13.0), 3.2e-9), (2048.0 * 1024.0, Victims::Hashed(16.0), 27e-9)];
+    for trial in 0..12 {
+        // No longer walks speak against the longest: of those two turns have to agree.
+        let mut seconds = |bytes: f64| {
+            let steady = 1.9e-9 + caches.iter().map(|(held, victims, miss)| miss * victims.share(*held, bytes)).sum::<f64>();
+            steady * (1.0 + 0.03 * rng.f64()) * if bytes < 8e6 && rng.f64() < 0.1 { 1.1 + 2.0 * rng.f64() } else { 1.0 }
+        };
+        let ladder = (0..70).map(|n| 128.0 * 2_f64.powf(f64::from(n) / 4.0));
+        let mut points: Vec<Point> = ladder.map(|bytes| Point { bytes, seconds: seconds(bytes), noise: 0.003 }).collect();
+        // 16 KiB, and somewhere behind the first cache.
+        for fast in [28, 44 + trial % 3] {
+            points[fast].seconds = 0.88 * points[fast - 3..fast + 3].iter().map(|point| point.seconds).fold(f64::INFINITY, f64::min);
+        }
+        let levels = fit(&points).unwrap();
+        let bytes: Vec<f64> = levels.caches.iter().map(|level| level.bytes / 1024.0).collect();
+        // A rung that is disturbed moves an end by two.
+        let near = |ratio: f64| (0.6..1.6).contains(&ratio);
+        assert!(matches!(bytes[..], [l1, l2] if near(l1 / 48.0) && near(l2 / 2048.0)), "trial {trial}: {levels:?}");
+        assert!((levels.first / 1.93e-9 - 1.0).abs() < 0.03, "trial {trial}: {levels:?}");
+    }
+}
+
 #[test]
 fn what_cannot_be_fitted_is_not() {
     let point = |bytes: f64, seconds: f64| Point { bytes, seconds, noise: 0.0 };

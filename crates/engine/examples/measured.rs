@@ -66,8 +66,12 @@ fn main() -> Result<(), Box<dyn Error>> {
                     };
                     let Some(us) = us else { continue };
                     let limits: BTreeMap<&str, f64> = estimate.limits.0.iter().map(|own| (own.0.name(), 1e6 * own.1.0)).collect();
-                    let knobs: Vec<String> = family.space().describe(&config).iter().map(|(knob, value)| format!("{knob}={value}")).collect();
-                    println!("{}", json!({ "of": of, "config": knobs.join(" "), "us": us, "predicted_us": 1e6 * estimate.time.0, "limits_us": limits }));
+                    let knobs: Vec<String> =
+                        family.space().describe(&config).iter().map(|(knob, value)| format!("{knob}={value}")).collect();
+                    println!(
+                        "{}",
+                        json!({ "of": of, "config": knobs.join(" "), "us": us, "predicted_us": 1e6 * estimate.time.0, "limits_us": limits })
+                    );
                     both.push((us, 1e6 * estimate.time.0));
                 }
                 summary(&format!("{operator} {} {step}", way.name), &both);
@@ -110,5 +114,11 @@ fn summary(what: &str, both: &[(f64, f64)]) {
     let best = both.iter().map(|own| own.0).fold(f64::INFINITY, f64::min);
     let pick = both.iter().min_by(|a, b| a.1.total_cmp(&b.1)).map_or(0.0, |own| own.0);
     let tau = tau(&both.iter().map(|own| (own.1, own.0)).collect::<Vec<_>>());
-    eprintln!("{what}: {} x{:.2} spread x{:.2} tau {tau:.2} pick x{:.2} of {best:.0} us", both.len(), mean.exp(), spread.exp(), pick / best);
+    eprintln!(
+        "{what}: {} x{:.2} spread x{:.2} tau {tau:.2} pick x{:.2} of {best:.0} us",
+        both.len(),
+        mean.exp(),
+        spread.exp(),
+        pick / best
+    );
 }

@@ -179,7 +179,7 @@ fn loops_and_barriers_change_what_runs_together() {
     assert!(noted(&looped, "caches see work-items"), "{:?}", of(&looped, &cpu()).provenance);
     // A chain of 100 multiply-adds takes 400 cycles, as often as steps do not fit the window together.
     let chain = copy(1024, "write_back").replace("registers = 8", "registers = 8\nflops = { f32_fma = 1000 }");
-    let cycles = seconds(&of(&chain, &cpu()), Limiter::Issue) * 2.5e9 * 4.0 / (16777216.0 / 8.0);
+    let cycles = seconds(&of(&chain, &cpu()), Limiter::Latency) * 2.5e9 * 4.0 / (16777216.0 / 8.0);
     assert!((cycles / 4000.0 - 1.0).abs() < 0.01, "{cycles}");
 }
 
@@ -303,4 +303,40 @@ fn elements_that_wait_take_registers() {
     // Steps that share elements keep them.
     let [shared, _] = window(24, false, 3);
     assert!(shared > 3.0 * plain, "{shared} {plain}");
+}
+
+#[test]
+fn units_of_a_core_work_side_by_side() {
+    let sixteen = product(8, 2, 16, 1024);
+    let of = |limiter| seconds(&sixteen, limiter);
+    let units = [Limiter::Fp, Limiter::Issue, Limiter::L1].map(of);
+    let busiest = units.into_iter().fold(0.0, f64::max);
+    let others = [Limiter::L2, Limiter::Llc, Limiter::Dram, Limiter::Latency, Limiter::Tlb].into_iter().filter_map(|limiter| {
+        let found = sixteen.limits.iter().find(|limit| limit.0 == limiter)?;
+        Some(found.1.as_ref().ok()?.0)
+    });
+    let together = others.map(|time| time.powi(4)).sum::<f64>() + busiest.powi(4);
+    let expected = of(Limiter::Launch) + together.powf(0.25);
+    assert!((sixteen.seconds.0 / expected - 1.0).abs() < 1e-6, "{} {expected}", sixteen.seconds.0);
+    assert!(units.iter().sum::<f64>() > 1.5 * busiest, "a norm of all would be told from it: {units:?}");
+}
+
+/// Cores take groups in order. Quarters of a line that lie far apart in it are stored to by several cores at once.
+#[test]
+fn lines_that_cores_share_are_waited_for() {
+    let waits = |groups: &str| {
+        let text = format!(
+            "program store {{ read buffer a: f32[64, 64] write buffer c: f32[64, 64] groups {groups} {{ \
+             let v = a[y, x * 4 : 4] c[y, x * 4] = v }} }}"
+        );
+        let program = warpsight_ir::text::parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+        let kernel = Kernel::of(&Checked::new(program).unwrap_or_else(|error| panic!("{error}\n{text}"))).expect("a kernel");
+        let found =
+            report(&Work { kernel: &kernel, points: 1024 }, &cpu(), &Settings::default()).unwrap_or_else(|error| panic!("{error:?}"));
+        seconds(&found, Limiter::Latency)
+    };
+    let [apart, together] = [waits("y = 64, x = 16"), waits("x = 16, y = 64")];
+    // Three neighbours, 64 groups apart, of four runs of 256: three stores of four wait for 50 cycles, beside one of 85.
+    let each = |share: f64| share * 1024.0 * 50.0 / 4.0 / 2.5e9;
+    assert!((apart - together - each(0.75 - 12.0 / 1024.0)).abs() < each(0.02), "{apart} {together}");
 }

@@ -1,11 +1,12 @@
-//! What launches take on a device with a clock, beside what is predicted of them: where a model of kernels is wrong, by limiters. Times are kept
-//! in a file, so that a changed model is held against the same ones.
+//! What launches take on a processor's OpenCL, beside what is predicted of them: where the model of CPUs is wrong, by limiters. Times are kept in a
+//! file, so that a changed model is held against the same ones.
 //!
 //!     cargo run --release -p warpsight-engine --example measured -- opencl:0 30 times.jsonl "conv2d n=1 c=64 h=30 w=30 k=64 r=3 s=3 stride=1 pad=0"…
 //!
-//! Of each kernel of each sequence of an operator (or of one: `… by winograd4`) the NUMBER configurations that are predicted fastest of eight times as many, drawn. What the
-//! file has is not timed again. A line a configuration on stdout (JSON, microseconds), a summary of each kernel on stderr: geometric mean and
-//! standard deviation of measured over predicted, rank correlation, and what the fastest predicted takes over the fastest.
+//! Of each kernel of each sequence of an operator (or of one: `… by winograd4`) the NUMBER configurations that are predicted fastest of eight
+//! times as many, drawn; of 0 those that the file has. What the file has is not timed again; configurations that copy to local memory, which
+//! are not taken on processors, are left out. A line a configuration on stdout (JSON, microseconds), a summary of each kernel on stderr:
+//! geometric mean and standard deviation of measured over predicted, Kendall's τ, and what the fastest predicted takes over the fastest.
 
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -30,8 +31,14 @@ fn main() -> Result<(), Box<dyn Error>> {
     let [device, number, kept, operators @ ..] = words.as_slice() else { return Err("DEVICE NUMBER KEPT.jsonl OPERATOR…".into()) };
     let number: usize = number.parse()?;
     let mut device = open(device, &Options { in_process: true, ..Options::default() })?;
+    if !device.info().is_cpu {
+        return Err("the profile of this machine's processor is what times are held against: DEVICE must be one".into());
+    }
     let on = host_profile();
-    let text = std::fs::read_to_string(kept).unwrap_or_default();
+    let text = match std::fs::read_to_string(kept) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
+        read => read?,
+    };
     let mut times = BTreeMap::new();
     for line in text.lines() {
         let line: Value = serde_json::from_str(line)?;
@@ -60,7 +67,9 @@ fn main() -> Result<(), Box<dyn Error>> {
                         Some(us) => *us,
                         None => {
                             let us = time(&mut *device, &family, &config);
-                            writeln!(file, "{}", json!({ "of": of, "us": us }))?;
+                            if us.is_some() {
+                                writeln!(file, "{}", json!({ "of": of, "us": us }))?;
+                            }
                             us
                         }
                     };

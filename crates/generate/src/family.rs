@@ -121,9 +121,9 @@ impl ScheduleFamily {
     }
 
     /// [`Family::outline`] of a configuration with its schedule.
-    pub(crate) fn outline_of(&self, config: &Config, schedule: Option<&Schedule>) -> Kernel {
+    pub(crate) fn outline_of(&self, config: &Config, schedule: &Schedule) -> Kernel {
         // What is found through data is described by the Program alone.
-        let nest = schedule.filter(|_| self.plain).and_then(|own| Nest::new(&self.expr, own));
+        let nest = if self.plain { Nest::new(&self.expr, schedule) } else { None };
         nest.and_then(|own| outline(&own)).unwrap_or_else(|| self.kernel(config))
     }
 
@@ -334,7 +334,7 @@ impl Family for ScheduleFamily {
     }
 
     fn outline(&self, config: &Config) -> Kernel {
-        self.outline_of(config, self.schedule(config).as_ref())
+        self.schedule(config).map_or_else(|| self.kernel(config), |schedule| self.outline_of(config, &schedule))
     }
 
     fn lower(&self, config: &Config) -> Result<Checked, LowerError> {

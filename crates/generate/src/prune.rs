@@ -84,16 +84,17 @@ impl<C: Iterator<Item = Config>> Iterator for Pruned<'_, C> {
             let meets = !self.allow.meeting.allows(self.family.meets(&config));
             let why = if self.allow.meeting.shares { "unrecorded_copies" } else { "plain_local_memory" };
             let wide = wide.then_some("wide_vectors").or(meets.then_some(why));
-            let schedule = self.family.schedule(&config);
-            let places = || schedule.as_ref().and_then(|own| nowhere(&own.places, self.allow));
-            if let Some(reason) = wide.or_else(places) {
-                *self.dropped.entry(reason).or_default() += 1;
-                continue;
-            }
-            let outline = self.family.outline_of(&config, schedule.as_ref());
-            match obstacle(&outline, self.allow) {
-                Some(reason) => *self.dropped.entry(reason).or_default() += 1,
+            let judged = match wide {
+                Some(reason) => Err(reason),
                 None => {
+                    // What is not legal is no configuration.
+                    let Some(schedule) = self.family.schedule(&config) else { continue };
+                    nowhere(&schedule.places, self.allow).map_or_else(|| Ok(self.family.outline_of(&config, &schedule)), Err)
+                }
+            };
+            match judged.and_then(|outline| obstacle(&outline, self.allow).map_or(Ok(outline), Err)) {
+                Err(reason) => *self.dropped.entry(reason).or_default() += 1,
+                Ok(outline) => {
                     self.left += 1;
                     return Some((config, outline));
                 }

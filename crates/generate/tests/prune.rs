@@ -4,7 +4,7 @@ use warpsight_generate::operators::parse_operator;
 use warpsight_generate::prune::{Allowance, CRITERIA, Hardware, Rule, cut, prune};
 use warpsight_generate::{Meeting, ScheduleFamily};
 use warpsight_ir::profile::{Fact, Source, builtin};
-use warpsight_ir::{Bytes, Facts, Family};
+use warpsight_ir::{Bytes, Config, Facts, Family};
 
 #[test]
 fn images_are_for_devices_with_texture_units() {
@@ -107,4 +107,17 @@ fn what_is_left_is_beaten_by_nothing() {
     assert!(paper.left.is_empty() && paper.against["l1_cache"] > 0 && paper.against["buffer"] > 0, "{:?}", paper.against);
     assert_eq!(nearest.violated.len(), 1, "{nearest:?}");
     assert!(nearest.violated.iter().all(|own| own.1 > 1.0), "{nearest:?}");
+}
+
+/// A store may hold configurations of another time.
+#[test]
+fn what_is_not_legal_is_no_configuration() {
+    let family = ScheduleFamily::new(parse_operator("matmul m=64 n=64 k=64").unwrap().steps.remove(0));
+    let space = family.space();
+    let largest = Config(space.knobs.iter().map(|knob| *knob.values.last().unwrap()).collect());
+    assert!(family.places(&largest).is_none(), "the largest tiles, the widest vectors and every copy together");
+    let anything = Allowance { meeting: Meeting::ANY, ..Allowance::default() };
+    let mut pruned = prune(&family, std::iter::once(largest), &anything);
+    assert!(pruned.next().is_none());
+    assert_eq!((pruned.left, pruned.dropped.values().sum::<usize>()), (0, 0));
 }

@@ -324,19 +324,35 @@ fn units_of_a_core_work_side_by_side() {
 /// Cores take groups in order. Quarters of a line that lie far apart in it are stored to by several cores at once.
 #[test]
 fn lines_that_cores_share_are_waited_for() {
-    let waits = |groups: &str| {
-        let text = format!(
-            "program store {{ read buffer a: f32[64, 64] write buffer c: f32[64, 64] groups {groups} {{ \
-             let v = a[y, x * 4 : 4] c[y, x * 4] = v }} }}"
-        );
+    let waits = |groups: &str, body: &str, on: &Profile| {
+        let text = format!("program store {{ read buffer a: f32[64, 64] write buffer c: f32[64, 64] groups {groups} {{ {body} }} }}");
         let program = warpsight_ir::text::parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
         let kernel = Kernel::of(&Checked::new(program).unwrap_or_else(|error| panic!("{error}\n{text}"))).expect("a kernel");
-        let found =
-            report(&Work { kernel: &kernel, points: 1024 }, &cpu(), &Settings::default()).unwrap_or_else(|error| panic!("{error:?}"));
+        let found = report(&Work { kernel: &kernel, points: 1024 }, on, &Settings::default()).unwrap_or_else(|error| panic!("{error:?}"));
         seconds(&found, Limiter::Latency)
     };
-    let [apart, together] = [waits("y = 64, x = 16"), waits("x = 16, y = 64")];
-    // Three neighbours, 64 groups apart, of four runs of 256: three stores of four wait for 50 cycles, beside one of 85.
+    let quarter = "let v = a[y, x * 4 : 4] c[y, x * 4] = v";
+    let [apart, together] = ["y = 64, x = 16", "x = 16, y = 64"].map(|groups| waits(groups, quarter, &cpu()));
+    // Three neighbours, 64 groups apart, of four runs of 256: three stores of four wait for 50 cycles.
     let each = |share: f64| share * 1024.0 * 50.0 / 4.0 / 2.5e9;
     assert!((apart - together - each(0.75 - 12.0 / 1024.0)).abs() < each(0.02), "{apart} {together}");
+    // Two stores to a line are one wait, and a core alone waits for nobody.
+    let eighths = "let v = a[y, x * 4 : 2] let w = a[y, x * 4 + 2 : 2] c[y, x * 4] = v c[y, x * 4 + 2] = w";
+    let twice = waits("y = 64, x = 16", eighths, &cpu());
+    assert!((twice - apart).abs() < each(0.02), "{twice} {apart}");
+    let mut alone = cpu();
+    alone.execution.cores = known(1);
+    let [slow, fast] = ["y = 64, x = 16", "x = 16, y = 64"].map(|groups| waits(groups, quarter, &alone));
+    assert!((slow - fast).abs() < each(0.05) * 4.0, "{slow} {fast}");
+    // Whole lines are nobody else's.
+    let whole = "let v = a[y, x * 16 : 16] c[y, x * 16] = v";
+    let [slow, fast] = ["y = 64, x = 4", "x = 4, y = 64"].map(|groups| waits(groups, whole, &cpu()));
+    assert!((slow - fast).abs() < each(0.02), "{slow} {fast}");
+    // Where there is no last level, lines come from memory; chains are waited for whatever is not known of lines.
+    let mut two = cpu();
+    two.memory.llc = Cache::absent("none");
+    assert!((waits("y = 64, x = 16", quarter, &two) - waits("x = 16, y = 64", quarter, &two)) > 4.0 * each(0.7));
+    two.memory.dram_latency = Fact::unknown("nobody says");
+    let chain = "let v = a[y, x * 4 : 4] c[y, x * 4] = fma(fma(v, v, v), v, v)";
+    assert!(waits("y = 64, x = 16", chain, &two) > 0.0);
 }

@@ -20,6 +20,10 @@ const EVERY: usize = 8;
 const SLOWED: f64 = 1.05;
 /// The share of references right behind each other that differ by no more than the device's clock does.
 const ALIKE: f64 = 0.9;
+/// So few references right behind each other say nothing of a clock's jumps.
+const PAIRS: usize = 8;
+/// A clock's jumps are no larger: processors of two virtual machines jump by 3 to 7 %.
+const JUMP: f64 = 1.1;
 /// References one after the other while they are slow.
 const COOLING: usize = 8;
 /// Times that one measurement is made.
@@ -186,7 +190,8 @@ impl Usual {
         let best = pairs().map(|(_, _, slower)| slower).reduce(f64::min).or(references.first().map(|only| only.1))?;
         let mut jumps: Vec<f64> = pairs().filter(|(apart, ..)| *apart == 1).map(|(_, faster, slower)| slower / faster).collect();
         jumps.sort_by(f64::total_cmp);
-        let jump = jumps.get((ALIKE * jumps.len().saturating_sub(1) as f64) as usize).copied().unwrap_or(1.0);
+        let usual = (ALIKE * jumps.len().saturating_sub(1) as f64) as usize;
+        let jump = if jumps.len() < PAIRS { 1.0 } else { jumps[usual].min(JUMP) };
         Some(Self { best, slow: best * SLOWED * jump })
     }
 }

@@ -296,7 +296,7 @@ impl Start {
         let command = move || {
             let mut command = Command::new(&program);
             command.arg(CHILD_ARGUMENT).arg(&id);
-            if std::env::var_os(AFFINITY).is_none() && first_processors_are_ours() {
+            if keeps_threads(first_processors_are_ours(), &|name| std::env::var_os(name).is_some()) {
                 command.env(AFFINITY, "1");
             }
             command
@@ -306,8 +306,15 @@ impl Start {
 }
 
 /// Has PoCL keep its n-th thread on the n-th processor. Left to the scheduler, both threads of two processors sometimes run on one through kernels of
-/// 100 µs: MobileNetV2 took 10.5 ms instead of 7.9 (measured, 2026-11-27, three runs each). Who has set it keeps what was set.
+/// 100 µs: MobileNetV2 took 10.5 ms instead of 7.9 (measured, 2026-11-27, three runs each).
 const AFFINITY: &str = "POCL_AFFINITY";
+/// By which users say how many threads PoCL has.
+const THREADS: [&str; 2] = ["POCL_MAX_PTHREAD_COUNT", "POCL_CPU_MAX_CU_COUNT"];
+
+/// Whether PoCL is told to keep its threads where they are: one for each processor there is, and nobody has said otherwise.
+fn keeps_threads(first_processors: bool, set: &dyn Fn(&str) -> bool) -> bool {
+    first_processors && !set(AFFINITY) && !THREADS.iter().any(|name| set(name))
+}
 
 /// Whether this process may use the first n processors and no others.
 #[cfg(target_os = "linux")]

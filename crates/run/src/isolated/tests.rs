@@ -461,3 +461,13 @@ fn no_child_outlives_its_parent() {
         std::thread::sleep(Duration::from_millis(10));
     }
 }
+
+/// PoCL's threads keep to processors of their own unless this process has others, or a user says how threads are.
+#[test]
+fn threads_keep_to_processors_unless_somebody_says_otherwise() {
+    assert!(super::keeps_threads(true, &|_| false));
+    assert!(!super::keeps_threads(false, &|_| false));
+    for name in [super::AFFINITY, super::THREADS[0], super::THREADS[1]] {
+        assert!(!super::keeps_threads(true, &|own| own == name), "{name}");
+    }
+}

@@ -276,7 +276,10 @@ impl<'a> Loops<'a> {
             (Limiter::Fp, fp(self, on).map(|cycles| Seconds(per_core(cycles).0 * share))),
             (Limiter::Issue, issue.map(|cycles| Seconds(per_core(cycles).0 * share))),
             (Limiter::L1, known.map(|_| Seconds(per_core(l1_cycles).0 * share))),
-            (Limiter::Latency, waits.map(|waits| per_core(waits.max(chain * share)))),
+            (
+                Limiter::Latency,
+                waits.or_else(|unknown| if chain > 0.0 { Ok(0.0) } else { Err(unknown) }).map(|waits| per_core(waits.max(chain * share))),
+            ),
         ];
         Ok((limits, l1_cycles))
     }

@@ -150,12 +150,15 @@ pub fn on_cpu(kernel: &Kernel, on: &Profile, notes: &mut Vec<String>) -> Result<
             }
         }
     }
-    let cores = f64::from(on.execution.cores.need(on, "execution.cores")?);
     let waits = waits(&loops, &subject, &units.groups, &found.behind, on, line)
-        .and_then(|waits| Ok(waits + contended(&loops, &subject, cores, line) * on.memory.llc.latency.known_as("memory.llc.latency")?.0));
+        .and_then(|waits| Ok(waits + contested(&loops, &subject, &found.behind, on, line)?));
+    if let Err(unknown) = &waits {
+        notes.push(format!("what cores wait for lines is left out: {unknown}"));
+    }
     (found.limits, found.l1_cycles) = loops.limits(&counted, waits, on)?;
     let volumes: Vec<f64> = found.behind.iter().map(|level| level.load + level.store).collect();
     found.limits.extend(levels(&volumes, on));
+    let cores = f64::from(on.execution.cores.need(on, "execution.cores")?);
     let clock = on.execution.clock.need(on, "execution.clock")?.0;
     let per_core = |cycles: f64| Seconds(cycles / cores / clock);
     found.limits.push((Limiter::Tlb, translations.map(per_core)));
@@ -192,7 +195,8 @@ fn levels(volumes: &[f64], on: &Profile) -> Vec<Limit> {
     present.zip(volumes).map(|((limiter, rate, name), bytes)| (limiter, rate.known_as(name).map(|rate| Seconds(bytes / rate.0)))).collect()
 }
 
-/// The coarse count on a CPU: instructions as in [`on_cpu`], what is behind caches from what groups touch. No waits.
+/// The coarse count on a CPU: instructions and chains of operations as in [`on_cpu`], what is behind caches from what groups touch. Lines
+/// are not waited for.
 ///
 /// # Errors
 /// A profile that knows nothing that limits it.
@@ -303,10 +307,11 @@ fn translations(units: &Subject, subject: &Subject, on: &Profile) -> Result<f64,
     Ok(moved.per_field.iter().map(|own| own.1.max(own.2)).sum::<f64>() / page * miss)
 }
 
-/// Lines that work-items store to while another core does, over the launch. Cores take groups in order, each a run of them, so groups that share a
-/// line but lie far apart in that order have it taken away from each other (false sharing). What a work-item stores to a line at once is
-/// one wait.
-fn contended(loops: &Loops, subject: &Subject, cores: f64, line: f64) -> f64 {
+/// Cycles in which cores wait for lines that another core stores to at the time (false sharing). Cores take groups in order, each a run of them, so
+/// groups that share a line but lie far apart in that order take it away from each other. What a work-item stores to a line at once is one
+/// wait: as long as what the cores share takes, the last level or memory.
+fn contested(loops: &Loops, subject: &Subject, behind: &[Level], on: &Profile, line: f64) -> Result<f64, Unknown> {
+    let cores = f64::from(on.execution.cores.get().copied().unwrap_or(1));
     let all: f64 = subject.groups.iter().map(|var| f64::from(var.count)).product();
     let of_field = |field: &Field| {
         let stores = || field.all().filter(|touch| matches!(touch.kind, AccessKind::Store(_)));
@@ -324,11 +329,21 @@ fn contended(loops: &Loops, subject: &Subject, cores: f64, line: f64) -> f64 {
                 }
                 apart *= f64::from(var.count);
             }
-            shared * lanes::executing(subject, touch) / f64::from(loops.lanes)
+            // Of a vector of work-items those that store to one line wait together.
+            let along = loops.along.map_or(0.0, |var| touch.stride(&field.geometry, var.id).unsigned_abs() as f64);
+            let together = if along > 0.0 { (line / along).clamp(1.0, f64::from(loops.lanes)) } else { f64::from(loops.lanes) };
+            shared * lanes::executing(subject, touch) / together
         };
         stores().map(of_touch).sum::<f64>() * lines.len() as f64 / touches.max(1.0)
     };
-    if cores > 1.0 { subject.fields.iter().map(of_field).sum() } else { 0.0 }
+    let stored: f64 = subject.fields.iter().filter(|field| !bypasses(field)).map(of_field).sum();
+    if cores <= 1.0 || stored <= 0.0 {
+        return Ok(0.0);
+    }
+    let m = &on.memory;
+    let latency =
+        if behind.len() > 2 { m.llc.latency.known_as("memory.llc.latency") } else { m.dram_latency.known_as("memory.dram_latency") };
+    Ok(stored * latency?.0)
 }
 
 /// Cycles in which cores wait for lines that no prefetcher foresees.

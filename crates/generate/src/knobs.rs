@@ -354,6 +354,7 @@ impl Knobs {
         if (width == 1 && vector_axis != 0) || !vector.is_none_or(fits) {
             return None;
         }
+        // Before anything is laid out: of what is drawn much is.
         if self.is_too_large(tile.iter().product(), vector.map_or(1, |_| width)) {
             return None;
         }

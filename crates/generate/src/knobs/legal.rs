@@ -66,7 +66,8 @@ impl Knobs {
             Some(known) => points / i64::from(known.points) * i64::from(known.terms),
             None => points * unroll * written(&|a| a.0 >= expr.axes.len() && Some(a) != self.deep),
         };
-        if self.is_too_large(points, schedule.width()) || !self.is_least(points) && body > MAX_BODY {
+        debug_assert!(!self.is_too_large(points, schedule.width()), "refused before its loops were laid out");
+        if !self.is_least(points) && body > MAX_BODY {
             return false;
         }
         // Per axis: no more lanes than blocks (rounded up to a power of two), no tile beyond the extent.
@@ -80,7 +81,7 @@ impl Knobs {
         })
     }
 
-    /// Whether a work-item computes more points, in vectors of so many lanes, than any gains by. Most draws do.
+    /// Whether a work-item computes more points, in vectors of so many lanes, than any gains by.
     pub fn is_too_large(&self, points: i64, width: i64) -> bool {
         points * width > MAX_ELEMENTS || !self.is_least(points) && points > MAX_POINTS
     }

@@ -465,18 +465,24 @@ impl TensorExpr {
     pub fn is_plain(&self) -> bool {
         self.scalars().all(|own| own.is_plain(&self.inputs))
     }
-    /// Inputs whose elements are found through numbers, which lie row by row.
-    pub fn gathered(&self) -> SmallVec<[usize; 2]> {
-        let mut found: SmallVec<[usize; 2]> = SmallVec::new();
-        let mut see = |own: &ScalarExpr| {
-            if let ScalarExpr::Gather { tensor, .. } = own
-                && !found.contains(tensor)
-            {
-                found.push(*tensor);
+    /// The dimensions along which elements of a tensor are found through numbers; `None` where it is read by its axes alone.
+    pub fn found_along(&self, tensor: usize) -> Option<SmallVec<[usize; 4]>> {
+        let mut along: Option<SmallVec<[usize; 4]>> = None;
+        self.finds(&mut |own, _, found| {
+            if own == tensor {
+                along.get_or_insert_default().extend(found.iter().map(|own| own.0));
+            }
+        });
+        along
+    }
+    /// Calls `f` for every element that is found through numbers: with its tensor, its forms and its numbers.
+    pub fn finds<'a>(&'a self, f: &mut impl FnMut(usize, &'a [Index], &'a [(usize, ScalarExpr)])) {
+        let mut see = |own: &'a ScalarExpr| {
+            if let ScalarExpr::Gather { tensor, index, found } = own {
+                f(*tensor, index, found);
             }
         };
         self.scalars().for_each(|own| own.each(&mut see));
-        found
     }
     /// Whether it reads constants alone: what it writes is known with them, before any kernel runs.
     pub fn is_known(&self) -> bool {

@@ -118,13 +118,11 @@ impl Knobs {
             orders.push(reversed);
         }
         let tensors = expr.inputs.iter().chain([&expr.output]).enumerate();
-        // What is found through numbers lies row by row, as integers do.
-        let gathered = expr.gathered();
         // Buffers alone are read and written in one kernel.
         let shared = (Part::proper(expr).is_some() || expr.kept().is_some()).then_some(expr.inputs.len());
-        let movable = |(t, tensor): &(usize, &Tensor)| !gathered.contains(t) && shared != Some(*t) && tensor.element != Scalar::I32;
+        let movable = |(t, tensor): &(usize, &Tensor)| shared != Some(*t) && tensor.element != Scalar::I32;
         let mut placeable: Vec<(usize, Vec<Place>)> =
-            tensors.filter(movable).map(|(t, tensor)| (t, places(tensor, passes))).filter(|own| own.1.len() > 1).collect();
+            tensors.filter(movable).map(|(t, _)| (t, places(expr, t, passes))).filter(|own| own.1.len() > 1).collect();
         // Of many tensors all ways together are too many to look at: the last inputs lie row by row.
         let together =
             |own: &[(usize, Vec<Place>)]| own.iter().try_fold(1_usize, |n, own| n.checked_mul(own.1.len())).unwrap_or(usize::MAX);

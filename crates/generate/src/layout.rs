@@ -206,6 +206,14 @@ impl Layout {
         if whole { i64::from(width) - 1 } else { 0 }
     }
 
+    /// How many of so many neighbours from an element on, along the innermost dimension, are read at once: as far as they lie within one block.
+    pub fn together(&self, first: &[i64], width: u8) -> u8 {
+        let Some((pack, block)) = self.block() else { return width };
+        let piece = width.min(block as u8);
+        let whole = width.is_multiple_of(piece) && first[pack].rem_euclid(i64::from(piece)) == 0 && block % i64::from(piece) == 0;
+        if whole { piece } else { 1 }
+    }
+
     /// The dimensions that are taken apart, with the strides of their parts beyond the first.
     pub fn parts(&self) -> impl Iterator<Item = (usize, i64)> + '_ {
         self.axes.iter().filter(|axis| axis.stride > 1).map(|axis| (axis.dim, axis.stride))

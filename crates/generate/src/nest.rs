@@ -146,6 +146,7 @@ impl<'a> Nest<'a> {
         let mut nest = Self::placed(expr, schedule);
         let mut fits = nest.holds(&expr.store, nest.output_layout());
         nest.loads(|load| fits = fits && nest.fits(&load));
+        expr.finds(&mut |tensor, index, _| fits = fits && nest.finds(tensor, index));
         nest.templates = fits.then(|| nest.collect_templates())?;
         nest.staged = nest.stage()?;
         nest.lane_parts = nest.cut_lanes(&nest.staged)?;
@@ -191,6 +192,7 @@ impl<'a> Nest<'a> {
         let mut legal = SmallVec::from_elem(true, nest.layouts.len());
         legal[expr.inputs.len()] = nest.holds(&expr.store, nest.output_layout());
         nest.loads(|load| legal[load.tensor] &= nest.fits(&load));
+        expr.finds(&mut |tensor, index, _| legal[tensor] &= nest.finds(tensor, index));
         legal
     }
 
@@ -336,9 +338,14 @@ impl<'a> Nest<'a> {
         if self.schedule.copies(tensor) && self.schedule.places[tensor] != Place::Buffer {
             return false;
         }
-        let whole = layout.block().is_none_or(|block| !self.meets_tail(tensor, block, &index[block.0]));
         let gathered = reduced && self.width() > WIDEST_GATHER && self.lane_kind(tensor, index) == LaneKind::Apart;
-        whole && !gathered && self.holds(index, layout)
+        !gathered && self.finds(tensor, index)
+    }
+
+    /// Whether elements can be read, or found from there on, where their tensor lies.
+    fn finds(&self, tensor: usize, index: &[Index]) -> bool {
+        let layout = &self.layouts[tensor];
+        layout.block().is_none_or(|block| !self.meets_tail(tensor, block, &index[block.0])) && self.holds(index, layout)
     }
 
     /// Whether the places of an index in memory are affine in the numbers of blocks, and have 32 bits.
@@ -449,17 +456,7 @@ impl<'a> Nest<'a> {
             return Operand::Scalar(self.element(t, offset(0), items));
         }
         let layout = self.read_layout(t);
-        // Consecutive lanes are loaded together as far as they lie within one block.
-        let piece = match layout.block() {
-            _ if template.lanes == LaneKind::Apart => 1,
-            None => width,
-            Some((pack, block)) => {
-                let piece = width.min(block as u8);
-                let whole =
-                    width.is_multiple_of(piece) && offset(0)[pack].rem_euclid(i64::from(piece)) == 0 && block % i64::from(piece) == 0;
-                if whole { piece } else { 1 }
-            }
-        };
+        let piece = if template.lanes == LaneKind::Apart { 1 } else { layout.together(&offset(0), width) };
         let part = |first: u8| {
             let offsets = offset(i64::from(first));
             if piece == 1 || layout.is_image() {

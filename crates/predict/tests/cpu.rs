@@ -168,6 +168,26 @@ fn powers_of_two_meet_few_sets() {
     assert!(odd < 30.0, "a line for the rows of a group: {odd}");
 }
 
+/// So do columns that a work-item walks through by itself, whether it says so in a loop or line by line: 32 lines do not fit into 8 ways, 8 do.
+#[test]
+fn columns_written_out_meet_few_sets() {
+    let transpose = |n: u32, rows: u32| {
+        let list = |one: &dyn Fn(u32) -> String| (0..rows).map(one).collect::<Vec<_>>().join(", ");
+        let loads = list(&|j| format!("[\"tx\", \"ty * {rows} + {j}\"]"));
+        let stores = list(&|j| format!("[\"ty * {rows} + {j}\", \"tx\"]"));
+        let text = format!(
+            "name = \"t\"\nblock = [1, 1]\ndomain = [1024, {}]\nregisters = 8\n\
+             [[field]]\nname = \"A\"\nelement = \"f32\"\ndims = [{n}, 1024]\nload = [{loads}]\n\
+             [[field]]\nname = \"B\"\nelement = \"f32\"\ndims = [1024, 1024]\nstore = [{stores}]\n",
+            1024 / rows
+        );
+        of(&text, &cpu()).volumes.l2_load.unwrap() / f64::from(rows)
+    };
+    let (even, odd, few) = (transpose(1024, 32), transpose(1040, 32), transpose(1024, 4));
+    assert!(even > 60.0, "a line for each element: {even}");
+    assert!(odd < 30.0 && few < 30.0, "a line for each 16: {odd} {few}");
+}
+
 #[test]
 fn loops_and_barriers_change_what_runs_together() {
     let text = include_str!("../../../examples/accesses/matmul-tiled.toml");

@@ -1,6 +1,6 @@
 //! What axes and tensors offer knobs.
 
-use crate::expr::{AxisId, Index, Tensor, TensorExpr};
+use crate::expr::{AxisId, Index, TensorExpr};
 use crate::layout::{Place, is_free, packed_dim};
 use crate::passes::{Pass, Passes};
 use crate::schedule::axis;
@@ -30,8 +30,11 @@ pub fn without_rest(extent: i64) -> Option<i32> {
     (extent % most != 0).then(|| (1..most).rev().find(|tile| extent % tile == 0)).flatten().map(|tile| tile as i32)
 }
 
-/// How a tensor may lie. Activations of pictures lie in blocks of their channels, too, where these fill more than a half of one.
-pub fn places(tensor: &Tensor, passes: Passes) -> Vec<Place> {
+/// How a tensor may lie, the output last. Activations of pictures lie in blocks of their channels, too, where these fill more than a half of
+/// one. What is found through numbers lies row by row, or in blocks of channels that no number moves along.
+pub fn places(expr: &TensorExpr, tensor: usize, passes: Passes) -> Vec<Place> {
+    let found = expr.found_along(tensor);
+    let tensor = expr.tensor(tensor);
     let rank = tensor.shape.len();
     let mut places = vec![Place::Buffer];
     if rank >= 2 && is_free(tensor) {
@@ -48,6 +51,10 @@ pub fn places(tensor: &Tensor, passes: Passes) -> Vec<Place> {
         let channels = tensor.shape[packed_dim(rank)];
         places.extend(BLOCKS.into_iter().filter(|&width| i64::from(width) < 2 * channels).map(Place::Blocks));
     }
+    if let Some(found) = found {
+        let lies = |place: &Place| *place == Place::Buffer || matches!(place, Place::Blocks(_)) && !found.contains(&packed_dim(rank));
+        places.retain(lies);
+    }
     places
 }
 
@@ -57,8 +64,7 @@ pub fn stages(expr: &TensorExpr, deep: Option<AxisId>, main: &[AxisId]) -> Vec<S
     let mut stages = vec![SmallVec::new()];
     let Some(deep) = deep.filter(|_| expr.before.is_empty() && !expr.stores_each()) else { return stages };
     let mut own: SmallVec<[usize; 2]> = SmallVec::new();
-    let gathered = expr.gathered();
-    for t in (0..expr.inputs.len()).filter(|t| !gathered.contains(t)) {
+    for t in (0..expr.inputs.len()).filter(|&t| expr.found_along(t).is_none()) {
         let mut indices: Vec<&[Index]> = vec![];
         let mut elsewhere = false;
         expr.body.loads(&mut |tensor, index, _| {

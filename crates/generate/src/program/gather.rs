@@ -3,6 +3,8 @@
 use super::value::Value;
 use super::{At, Writer, add};
 use crate::expr::Index;
+use crate::layout::Coords;
+use crate::nest::Offsets;
 use warpsight_ir::{Bound, Expr, Scalar};
 
 impl Writer<'_> {
@@ -27,30 +29,39 @@ impl Writer<'_> {
         let moving: Vec<usize> = (0..index.len()).filter(|&d| at.width > 1 && moving(d)).collect();
         let beside = |d: usize| Some(d) == innermost && self.nest.along_vector(&index[d]) == 1 && found.iter().all(|own| own.0 != d);
         let load = |lane: u8, width: u8| self.found(tensor, (index, found), at, (lane, width));
+        let several = |piece: u8| {
+            let parts = (0..at.width).step_by(piece.into()).map(|lane| load(lane, piece)).collect();
+            Value::joined(parts, at.width, kind)
+        };
         match moving[..] {
             [] => Value { expr: load(0, 1), width: 1, kind },
-            [d] if beside(d) => Value { expr: load(0, at.width), width: at.width, kind },
-            _ => Value::joined((0..at.width).map(|lane| load(lane, 1)).collect(), at.width, kind),
+            [d] if beside(d) => several(self.nest.layouts[tensor].together(&self.offsets(index, at, 0), at.width)),
+            _ => several(1),
         }
     }
 
+    fn offsets(&self, index: &[Index], at: At, lane: u8) -> Offsets {
+        index.iter().map(|form| self.nest.offset(form, at.tile, at.point, lane.into())).collect()
+    }
+
     fn found(&self, tensor: usize, (index, found): (&[Index], &[(usize, Value)]), at: At, (lane, width): (u8, u8)) -> Expr {
-        let layout = &self.nest.layouts[tensor];
-        let shape = &self.expr.inputs[tensor].shape;
-        let place = |d: usize| {
-            let form = self.place(&index[d], at, lane);
+        let (layout, shape) = (&self.nest.layouts[tensor], &self.expr.inputs[tensor].shape);
+        let offsets = self.offsets(index, at, lane);
+        let moved = |d: usize, form: Expr| {
             let numbers = found.iter().filter(|own| own.0 == d).map(|own| own.1.lane(lane));
             numbers.fold(form, |at, number| if at == Expr::int(0) { number } else { add(at, number) })
         };
         let guard = (0..index.len()).filter_map(|d| {
             let run = layout.run(d, width);
-            let offset = self.nest.offset(&index[d], at.tile, at.point, lane.into());
-            let known = found.iter().all(|own| own.0 != d) && self.nest.stays(&index[d], offset, run, shape[d], at.looped);
-            (!known).then(|| Bound { value: place(d), extent: Expr::int(shape[d]), per_lane: run > 0 })
+            let known = found.iter().all(|own| own.0 != d) && self.nest.stays(&index[d], offsets[d], run, shape[d], at.looped);
+            let bound = || Bound { value: moved(d, self.place(&index[d], at, lane)), extent: Expr::int(shape[d]), per_lane: run > 0 };
+            (!known).then(bound)
         });
         let guard = guard.collect();
-        // It lies row by row: an axis of memory for each dimension.
-        let index = layout.axes().iter().map(|axis| place(axis.dim)).collect();
+        // Numbers move along dimensions of one axis each: those that are taken apart are read by forms alone.
+        let dims: Coords = index.iter().map(|form| self.nest.in_blocks(form).unwrap_or_default()).collect();
+        let forms = self.coords(&layout.varying(&dims).unwrap_or_default(), &layout.coords(&offsets), at.looped);
+        let index = layout.axes().iter().zip(forms).map(|(axis, form)| moved(axis.dim, form)).collect();
         Expr::Load { source: self.expr.inputs[tensor].name.clone(), index, width, guard }
     }
 }

@@ -1,5 +1,6 @@
 //! What moves behind the first level: blocks in launch order, when their lines are met again, and which of them are gone by then.
 
+pub mod crowd;
 pub mod dram;
 pub mod drawn;
 pub mod gaps;

@@ -9,6 +9,7 @@
 //! distance in bytes, which it survives or not ([`Curve`]). What later waves meet again lies as far apart as [`super::dram`] says, and what a
 //! launch leaves in the second level is there for the next one: kernels are timed again and again. Last levels serve others meanwhile.
 
+use super::crowd::Crowd;
 use super::dram::{Behind, Curve, Dram, Memory, Runs, Wave, middle};
 use super::reuse::Footprint;
 use crate::volumes::first_level::l1::Rule;
@@ -18,7 +19,7 @@ use warpsight_ir::Profile;
 
 /// Volumes of the whole launch between the caches and device memory, one launch of many.
 pub fn dram(subject: &Subject, memory: &Memory, wave: &Wave, curve: &Curve) -> Dram {
-    Steps::of(subject, memory, wave, curve.spread).volumes(memory, curve)
+    Steps::of(subject, memory, wave, curve.spread).volumes(memory, curve, &[])
 }
 
 /// What waves in step touch and meet again, which no capacity changes.
@@ -47,15 +48,16 @@ impl Steps {
         Self { again: life.again, waves, one, runs }
     }
 
-    /// Volumes behind a cache.
-    pub fn volumes(&self, memory: &Memory, curve: &Curve) -> Dram {
+    /// Volumes behind a cache. `crowds`: of each field, where sets matter.
+    pub fn volumes(&self, memory: &Memory, curve: &Curve, crowds: &[Crowd]) -> Dram {
         let Self { runs, waves, one, again } = self;
         let cold = curve.cold(runs.touched(), memory.l2_effective);
         let load_wave = waves * (0..one.0.len() / 2).map(|field| one.0[slot(field, Side::Loads)]).sum::<f64>();
         runs.summed(load_wave, cold, &|field, side, behind| {
+            let own = one.of(field) / one.all();
             let gone = |distance: f64| match (behind, memory.last_level) {
                 (Behind::Last, Some((size, curve))) => 1.0 - curve.survives(distance, size),
-                _ => 1.0 - curve.survives(distance, memory.l2_effective),
+                _ => 1.0 - curve.survives(crowds.get(field).map_or(distance, |crowd| crowd.distance(distance, own)), memory.l2_effective),
             };
             let (slot, all) = (slot(field, side), runs.all(field, side));
             let within: f64 = again.iter().filter(|again| again.slot == slot).map(|again| again.bytes * gone(again.distance)).sum();
@@ -88,7 +90,12 @@ struct Touched(SmallVec<[f64; 8]>);
 impl Touched {
     /// Of all fields; one that is loaded and stored counts once.
     fn all(&self) -> f64 {
-        self.0.chunks(2).map(|sides| sides.iter().copied().fold(0.0, f64::max)).sum()
+        (0..self.0.len() / 2).map(|field| self.of(field)).sum()
+    }
+
+    /// Of a field.
+    fn of(&self, field: usize) -> f64 {
+        self.0[2 * field..2 * field + 2].iter().copied().fold(0.0, f64::max)
     }
 }
 

@@ -2,7 +2,6 @@
 
 use crate::time::{Limit, has_barrier};
 use crate::volumes::kernel::subject::{Field, Touch, Var};
-use crate::volumes::sets::intervals::gcd;
 use smallvec::SmallVec;
 use warpsight_ir::profile::Fact;
 use warpsight_ir::range::Interval;
@@ -371,16 +370,6 @@ impl<'a> Loops<'a> {
             run += stride(var) * f64::from(var.count - 1);
         }
         (TRAINED * line / run).min(1.0)
-    }
-
-    /// How much of a cache an access can use: steps of many lines may come back to few of its sets.
-    pub(super) fn sets(&self, field: &Field, touch: &Touch, line: i64, sets: i64) -> f64 {
-        let inner = touch.loops.iter().chain(self.along.iter()).filter(|var| var.count > 1);
-        let strides: Vec<i64> = inner.map(|var| touch.stride(&field.geometry, var.id)).filter(|&stride| stride != 0).collect();
-        if strides.is_empty() || strides.iter().any(|stride| stride % line != 0) {
-            return 1.0;
-        }
-        1.0 / strides.iter().fold(sets, |common, stride| gcd(common, stride / line)) as f64
     }
 }
 

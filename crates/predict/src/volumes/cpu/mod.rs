@@ -10,6 +10,7 @@ mod loops;
 
 use crate::coarse::requests::{Requests, TensorTraffic};
 use crate::time::{Limit, Norms, combined, has_barrier, nothing_known};
+use crate::volumes::behind::crowd::Crowd;
 use crate::volumes::behind::dram::{Curve, Memory, Wave};
 use crate::volumes::behind::drawn;
 use crate::volumes::behind::reuse::bypasses;
@@ -102,18 +103,12 @@ pub fn on_cpu(kernel: &Kernel, on: &Profile, notes: &mut Vec<String>) -> Result<
         let Some(bytes) = cache.bytes.get() else { continue };
         // Sets of the first levels are bits of the address, those of the last a hash of it.
         let sets = cache.ways.get().filter(|_| indexed).map_or(1, |&ways| (bytes.0 / line / f64::from(ways)) as i64).max(1);
-        let with_drawn = |own: f64| {
-            let memory = memory(bytes.0 * instances * own);
-            let mut moved = steps.volumes(&memory, &CURVE);
-            drawn::add(&mut moved, &subject, &memory, 0.0);
-            moved
-        };
-        let whole = with_drawn(1.0);
-        let per_field = subject.fields.iter().enumerate().map(|(i, field)| {
-            let share = field.touches.iter().map(|touch| loops.sets(field, touch, line as i64, sets)).fold(1.0, f64::min);
-            let own = if share < 1.0 { &with_drawn(share) } else { &whole };
-            allocated(field, own.per_field[i].1, own.per_field[i].2)
-        });
+        let crowds: Vec<Crowd> =
+            if sets > 1 { subject.fields.iter().map(|field| Crowd::of(field, &units, line as i64, sets)).collect() } else { vec![] };
+        let memory = memory(bytes.0 * instances);
+        let mut moved = steps.volumes(&memory, &CURVE, &crowds);
+        drawn::add(&mut moved, &subject, &memory, 0.0);
+        let per_field = subject.fields.iter().zip(&moved.per_field).map(|(field, own)| allocated(field, own.1, own.2));
         behind.push(Level::of(per_field.collect()));
     }
     let translations = translations(&units, &subject, on);
@@ -302,7 +297,7 @@ fn translations(units: &Subject, subject: &Subject, on: &Profile) -> Result<f64,
     let (page, reach) = (tlb.page.known_as("memory.tlb.page")?.0, tlb.reach.known_as("memory.tlb.reach")?.0);
     let miss = tlb.miss_latency.known_as("memory.tlb.miss_latency")?.0;
     let memory = Memory { fetch: page as u32, write: page as u32, l2_effective: reach, last_level: None };
-    let mut moved = Steps::of(units, &memory, &Wave { blocks: 1 }, CURVE.spread).volumes(&memory, &CURVE);
+    let mut moved = Steps::of(units, &memory, &Wave { blocks: 1 }, CURVE.spread).volumes(&memory, &CURVE, &[]);
     drawn::add(&mut moved, subject, &memory, 0.0);
     Ok(moved.per_field.iter().map(|own| own.1.max(own.2)).sum::<f64>() / page * miss)
 }

@@ -19,7 +19,7 @@ use warpsight_generate::operators::parse_operator;
 use warpsight_generate::prune::{Allowance, prune};
 use warpsight_generate::{Passes, ScheduleFamily};
 use warpsight_ir::sample::{geometric_error, spearman};
-use warpsight_ir::{Config, Family, Profile, Ranked, profile};
+use warpsight_ir::{Config, Family, Limiter, Profile, Ranked, Seconds, profile};
 use warpsight_predict::KernelModel;
 use warpsight_predict::coarse::Coarse;
 use warpsight_run::Device;
@@ -76,18 +76,17 @@ fn judge(
     };
     let name = |config: &Config| json!([of, config.0]).to_string();
     let configs = family.configs().filter(|config| is_wanted(config) && (count > 0 || kept.times.contains_key(&name(config))));
-    let mut left: Vec<(f64, Config)> = prune(family, configs, &judge.allowance)
-        .filter_map(|(config, outline)| Some((counts.seconds(&outline).ok()?.0.0, config)))
-        .collect();
-    left.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let mut left: Vec<((Seconds, Limiter), Config)> =
+        prune(family, configs, &judge.allowance).filter_map(|(config, outline)| Some((counts.seconds(&outline).ok()?, config))).collect();
+    left.sort_by(|a, b| a.0.0.0.total_cmp(&b.0.0.0));
     let count = if count > 0 { count } else { left.len() };
     let bests = (count / 2).min(left.len());
-    let mut few: Vec<(f64, Config)> = left.drain(..bests).collect();
+    let mut few: Vec<((Seconds, Limiter), Config)> = left.drain(..bests).collect();
     rng.shuffle(&mut left);
     few.extend(left.into_iter().take(count - bests));
 
     let (mut first, mut again) = (vec![], vec![]);
-    for (i, (seconds, config)) in few.iter().enumerate() {
+    for (i, ((seconds, coarse), config)) in few.iter().enumerate() {
         let (_, ranked): (_, Vec<Ranked>) = tune::rank(family, std::iter::once(config.clone()), &judge)?;
         let Some(one) = ranked.first() else { continue };
         let time = match kept.times.get(&name(config)) {
@@ -99,15 +98,16 @@ fn judge(
                 time
             }
         };
-        first.push((*seconds, time));
+        first.push((seconds.0, time));
         again.push((one.estimate.time.0, time));
         let knobs: Vec<String> = family.space().describe(config).iter().map(|(knob, value)| format!("{knob}={value}")).collect();
         let limits: Vec<String> = one.estimate.limits.0.iter().map(|own| format!("{} {:.1}", own.0.name(), own.1.0 * 1e6)).collect();
         println!(
-            "{} {:9.1} us timed {:9.1} coarse {:9.1} exact, {:8} {} [{}]",
+            "{} {:9.1} us timed {:9.1} coarse, {:8} {:9.1} exact, {:8} {} [{}]",
             if i < bests { "*" } else { " " },
             time * 1e6,
-            seconds * 1e6,
+            seconds.0 * 1e6,
+            coarse.name(),
             one.estimate.time.0 * 1e6,
             one.estimate.limiter().name(),
             knobs.join(" "),

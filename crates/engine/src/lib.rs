@@ -22,6 +22,7 @@ pub mod candidates;
 pub mod dynamic;
 pub mod network;
 mod parallel;
+mod places;
 pub mod search;
 pub mod tune;
 pub mod verify;

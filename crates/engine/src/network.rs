@@ -5,6 +5,7 @@
 
 use crate::EngineError;
 use crate::parallel::each;
+use crate::places::{self, Table};
 use crate::tune::{self, Candidates, Judge, Observer, Tuned};
 use crate::verify::{blank, check_limits, check_shape, filler, memory_kind};
 use fastrand::Rng;
@@ -34,8 +35,6 @@ fn work(expr: &TensorExpr) -> f64 {
     expr.all_axes().map(|axis| axis.extent as f64).product::<f64>().max(SMALLEST)
 }
 
-/// Choices of places of which all are looked at.
-const FEW_PLACES: usize = 1 << 8;
 /// Kernels of fewer points take no less time.
 const SMALLEST: f64 = 1e4;
 
@@ -304,80 +303,27 @@ impl<'a> Network<'a> {
         Ok(self.steps.iter().map(|step| (step.family, self.pattern(step, &places))).collect())
     }
 
-    /// For every tensor, its place: the predicted time of the whole network is lowered tensor by tensor until no single change helps, from
-    /// each place that some kernel knows for all of them, or from every choice where there are few; the best end is taken.
+    /// For every tensor its place, such that the whole network is predicted to take the least ([`places::least`]).
     fn place(&self, ranked: &[ByPattern]) -> Result<Vec<Place>, EngineError> {
-        let cost = |places: &[Place], step: &Step| {
-            let best = ranked[step.family].get(&self.pattern(step, places));
-            best.map_or(f64::INFINITY, |own| own.0)
-        };
-        let users: Vec<Vec<&Step>> = (0..self.values.len()).map(|v| self.steps.iter().filter(|s| s.args.contains(&v)).collect()).collect();
-        let total = |places: &[Place]| self.steps.iter().map(|s| cost(places, s)).sum::<f64>();
-        let known: BTreeSet<Place> = ranked.iter().flat_map(BTreeMap::keys).flatten().copied().chain([Place::Buffer]).collect();
-        let mut best: Option<(f64, Vec<Place>)> = None;
-        for mut places in self.starts(&known) {
-            loop {
-                let mut changed = false;
-                for v in (0..self.values.len()).filter(|&v| self.values[v].free) {
-                    let own = places[v];
-                    let mut around = |place: Place| {
-                        places[v] = place;
-                        users[v].iter().map(|s| cost(&places, s)).sum::<f64>()
-                    };
-                    let mut least = (around(own), own);
-                    for &other in known.iter().filter(|&&other| other != own) {
-                        let sum = around(other);
-                        // Two infinite sums: prefer buffers, which every family can use.
-                        if sum < least.0 || sum.is_infinite() && least.0.is_infinite() && other == Place::Buffer {
-                            least = (sum, other);
-                        }
-                    }
-                    places[v] = least.1;
-                    changed |= least.1 != own;
-                }
-                if !changed {
-                    break;
-                }
-            }
-            let sum = total(&places);
-            if best.as_ref().is_none_or(|b| sum < b.0) {
-                best = Some((sum, places));
-            }
-        }
-        let (sum, places) = best.unwrap_or_default();
-        if sum.is_infinite() {
-            let stuck = self.steps.iter().find(|s| cost(&places, s).is_infinite());
-            return Err(EngineError::NothingVerified {
-                name: stuck.map(|s| s.name.clone()).unwrap_or_default(),
-                tried: 0,
-                first: "no configuration of it fits the device".to_owned(),
-            });
-        }
-        Ok(places)
+        let nothing = |name: &str, first: &str| EngineError::NothingVerified { name: name.to_owned(), tried: 0, first: first.to_owned() };
+        let tables = self.steps.iter().map(|step| {
+            let table = Table::of(&self.activations(step), ranked[step.family].iter().map(|(pattern, time)| (pattern.clone(), time.0)));
+            if table.is_empty() { Err(nothing(&step.name, "no configuration of it fits the device")) } else { Ok(table) }
+        });
+        let held = (0..self.values.len()).filter(|&value| !self.values[value].free);
+        places::least(tables.collect::<Result<_, _>>()?, self.values.len(), held)
+            .map_err(|value| nothing(&self.plan.tensors[value].name, "the kernels that use it agree on no place for it"))
     }
 
-    /// Where a search for places begins.
-    fn starts(&self, known: &BTreeSet<Place>) -> Vec<Vec<Place>> {
-        let free = self.values.iter().filter(|value| value.free).count() as u32;
-        let all = known.len().checked_pow(free).filter(|all| *all <= FEW_PLACES);
-        let place = |at: usize| known.iter().nth(at).copied().unwrap_or(Place::Buffer);
-        let of = |start: usize| {
-            let mut rest = start;
-            let mut next = || {
-                let Some(_) = all else { return place(start) };
-                let own = rest % known.len();
-                rest /= known.len();
-                place(own)
-            };
-            self.values.iter().map(|value| if value.free { next() } else { Place::Buffer }).collect()
-        };
-        (0..all.unwrap_or(known.len())).map(of).collect()
+    /// The tensors of a step that a pattern is of.
+    fn activations(&self, step: &Step) -> Vec<usize> {
+        let expr = self.families[step.family].expr();
+        let roles = expr.inputs.iter().map(|t| t.role).chain([Role::Output]);
+        roles.zip(&step.args).filter(|(role, _)| *role != Role::Weight).map(|(_, &value)| value).collect()
     }
 
     fn pattern(&self, step: &Step, places: &[Place]) -> Pattern {
-        let expr = self.families[step.family].expr();
-        let roles = expr.inputs.iter().map(|t| t.role).chain([Role::Output]);
-        roles.zip(&step.args).filter(|(role, _)| *role != Role::Weight).map(|(_, &a)| places[a]).collect()
+        self.activations(step).into_iter().map(|value| places[value]).collect()
     }
 
     /// Family and pattern of a step.

@@ -2,7 +2,8 @@
 
 use warpsight_ir::accesses::text;
 use warpsight_ir::profile::{Cache, Fact, Profile, Source, builtin};
-use warpsight_ir::{Bytes, BytesPerSecond, Checked, Cycles, Hertz, Kernel, Limiter, Seconds};
+use warpsight_ir::{Bytes, BytesPerSecond, Checked, Cycles, Hertz, Kernel, Limiter, Nest, Seconds};
+use warpsight_predict::coarse::Coarse;
 use warpsight_predict::volumes::report::{Report, Settings, Work, report};
 
 fn known<T>(value: T) -> Fact<T> {
@@ -235,10 +236,21 @@ fn every_example_has_an_answer() {
     }
 }
 
-/// A product of 64 × 64 and 64 × `columns`: each work-item has `rows` rows of `vectors` vectors.
-fn product(rows: u32, vectors: u32, width: u32, columns: u32) -> Report {
+/// [`cpu`] with 32 vectors of 16 lanes.
+fn wide() -> Profile {
     let mut on = cpu();
     (on.execution.vector_width, on.execution.max_registers) = (known(16), known(512));
+    on
+}
+
+fn product(rows: u32, vectors: u32, width: u32, columns: u32) -> Report {
+    let kernel = product_kernel(rows, vectors, width, columns);
+    let points = kernel.launch.group_count();
+    report(&Work { kernel: &kernel, points }, &wide(), &Settings::default()).unwrap_or_else(|error| panic!("{error:?}"))
+}
+
+/// A product of 64 × 64 and 64 × `columns`: each work-item has `rows` rows of `vectors` vectors.
+fn product_kernel(rows: u32, vectors: u32, width: u32, columns: u32) -> Kernel {
     let all = || (0..rows).flat_map(|i| (0..vectors).map(move |j| (i, j)));
     let lines = |each: &dyn Fn((u32, u32)) -> String| all().map(each).collect::<String>();
     let edge = |j: u32| format!("n + {} : {width} if 0 <= n + {} < {columns} per lane", j * width, j * width);
@@ -255,9 +267,65 @@ fn product(rows: u32, vectors: u32, width: u32, columns: u32) -> Report {
         lines(&|(i, j)| format!("c[m + {i}, {}] = s{i}_{j}\n", edge(j).replace(&format!(": {width} "), ""))),
     );
     let program = warpsight_ir::text::parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
-    let kernel = Kernel::of(&Checked::new(program).unwrap_or_else(|error| panic!("{error}\n{text}"))).expect("a kernel");
-    let points = kernel.launch.group_count();
-    report(&Work { kernel: &kernel, points }, &on, &Settings::default()).unwrap_or_else(|error| panic!("{error:?}"))
+    Kernel::of(&Checked::new(program).unwrap_or_else(|error| panic!("{error}\n{text}"))).expect("a kernel")
+}
+
+/// An access that stands for several (those of an outline do) counts as these written out: 16 sums do not wait for each other, and 32 vectors of
+/// 8 lanes fill no registers less for being stored by one access.
+#[test]
+fn accesses_that_stand_for_several_count_as_these() {
+    fn merged(nest: &[Nest]) -> Vec<Nest> {
+        let mut all: Vec<Nest> = vec![];
+        for node in nest {
+            match node {
+                Nest::Loop { var, body } => all.push(Nest::Loop { var: *var, body: merged(body) }),
+                Nest::Access(access) => {
+                    let like = all.iter_mut().find_map(|own| match own {
+                        Nest::Access(own) if (own.tensor, own.kind) == (access.tensor, access.kind) => Some(own),
+                        _ => None,
+                    });
+                    match like {
+                        Some(own) => own.times += 1,
+                        None => all.push(node.clone()),
+                    }
+                }
+                Nest::Barrier => all.push(Nest::Barrier),
+            }
+        }
+        all
+    }
+    let on = wide();
+    let coarse = Coarse::of(&on).expect("known");
+    for (rows, vectors, width) in [(8, 2, 16), (4, 8, 8), (2, 1, 16)] {
+        let whole = product_kernel(rows, vectors, width, 1024);
+        let mut outline = whole.clone();
+        outline.accesses.nest = merged(&whole.accesses.nest);
+        assert!(outline.accesses.nest.len() < whole.accesses.nest.len());
+        let [(apart, limiter), (together, same)] = [&whole, &outline].map(|kernel| coarse.seconds(kernel).expect("known"));
+        assert_eq!(limiter, same);
+        assert!((together.0 / apart.0 - 1.0).abs() < 0.02, "{rows} {vectors} {width}: {} {}", together.0, apart.0);
+    }
+}
+
+/// What the launch before left in the last level does not come from memory, by either count.
+#[test]
+fn both_counts_know_what_launches_leave() {
+    let copy = |on: &Profile| {
+        let text = "program copy { read buffer a: f32[1024, 1024] write buffer c: f32[1024, 1024] groups y = 1024, x = 64 \
+                    { let v = a[y, x * 16 : 16] c[y, x * 16] = v } }";
+        let program = warpsight_ir::text::parse(text).unwrap_or_else(|error| panic!("{error}"));
+        let kernel = Kernel::of(&Checked::new(program).expect("valid")).expect("a kernel");
+        let exact = report(&Work { kernel: &kernel, points: 1 }, on, &Settings::default()).unwrap_or_else(|error| panic!("{error:?}"));
+        [exact.seconds.0, Coarse::of(on).expect("known").seconds(&kernel).expect("known").0.0]
+    };
+    // 8 MiB, of which half is loaded before it is stored: 12 MiB from memory at 40 GB/s, or from the last level at 100.
+    let mut small = cpu();
+    small.memory.llc.bytes = known(Bytes(2097152.0));
+    let [held, gone] = [cpu(), small].map(|on| copy(&on));
+    for [exact, coarse] in [held, gone] {
+        assert!((coarse / exact - 1.0).abs() < 0.1, "{coarse} {exact}");
+    }
+    assert!(gone[1] - held[1] > 150e-6, "{gone:?} {held:?}");
 }
 
 /// 16 vectors of 16 lanes fit 32 registers, 32 vectors of 8 lanes do not, though both are 256 elements.
@@ -351,11 +419,19 @@ fn lines_that_cores_share_are_waited_for() {
         let found = report(&Work { kernel: &kernel, points: 1024 }, on, &Settings::default()).unwrap_or_else(|error| panic!("{error:?}"));
         seconds(&found, Limiter::Latency)
     };
+    let coarse = |groups: &str, body: &str| {
+        let text = format!("program store {{ read buffer a: f32[64, 64] write buffer c: f32[64, 64] groups {groups} {{ {body} }} }}");
+        let kernel = Kernel::of(&Checked::new(warpsight_ir::text::parse(&text).expect("parses")).expect("valid")).expect("a kernel");
+        Coarse::of(&cpu()).expect("known").seconds(&kernel).expect("known")
+    };
     let quarter = "let v = a[y, x * 4 : 4] c[y, x * 4] = v";
     let [apart, together] = ["y = 64, x = 16", "x = 16, y = 64"].map(|groups| waits(groups, quarter, &cpu()));
     // Three neighbours, 64 groups apart, of four runs of 256: three stores of four wait for 50 cycles.
     let each = |share: f64| share * 1024.0 * 50.0 / 4.0 / 2.5e9;
     assert!((apart - together - each(0.75 - 12.0 / 1024.0)).abs() < each(0.02), "{apart} {together}");
+    // The coarse count has the same waits.
+    let [(slow, limiter), (fast, _)] = ["y = 64, x = 16", "x = 16, y = 64"].map(|groups| coarse(groups, quarter));
+    assert!(limiter == Limiter::Latency && slow.0 - fast.0 > each(0.6), "{slow:?} {fast:?}");
     // Two stores to a line are one wait, and a core alone waits for nobody.
     let eighths = "let v = a[y, x * 4 : 2] let w = a[y, x * 4 + 2 : 2] c[y, x * 4] = v c[y, x * 4 + 2] = w";
     let twice = waits("y = 64, x = 16", eighths, &cpu());

@@ -103,14 +103,14 @@ struct Step {
 }
 
 impl Instructions {
-    fn load(&mut self, trips: f64, width: i64, asked: bool) {
+    fn load(&mut self, (trips, times): (f64, f64), width: i64, asked: bool) {
         let at = self.steps.iter().position(|step| step.trips == trips).unwrap_or_else(|| {
             self.steps.push(Step { trips, elements: 0.0, asked: 0.0, vectors: 0.0 });
             self.steps.len() - 1
         });
         let step = &mut self.steps[at];
-        *if width == 1 { &mut step.elements } else { &mut step.vectors } += 1.0;
-        step.asked += if width == 1 && asked { 1.0 } else { 0.0 };
+        *if width == 1 { &mut step.elements } else { &mut step.vectors } += times;
+        step.asked += if width == 1 && asked { times } else { 0.0 };
     }
 }
 
@@ -171,11 +171,12 @@ impl<'a> Loops<'a> {
         if self.lanes == 1 { (f64::from(self.kernel.registers) / width - self.registers).max(0.0) } else { 0.0 }
     }
 
-    /// Counts an access to so many elements, which a work-item executes so often where these hold; see [`cost`](Self::cost).
+    /// Counts an access to so many elements, which stands for `times` that lie next to each other, each executed `trips` times by a work-item
+    /// where these hold; see [`cost`](Self::cost).
     pub(super) fn add(
         &self,
         to: &mut Instructions,
-        trips: f64,
+        (trips, times): (f64, f64),
         (kind, width, guard): (AccessKind, i64, &[AffineBound]),
         (image, size, stride): (bool, i64, i64),
     ) -> Cost {
@@ -192,15 +193,15 @@ impl<'a> Loops<'a> {
         let mix = |whole: f64, one: f64| whole + apart * (width as f64 * one - whole);
         let each = one.all + INSERTION + CONDITION * guard.len() as f64;
         let cost = Cost { memory: mix(whole.memory, one.memory), all: conditions + mix(whole.all, each) };
-        to.memory += trips * cost.memory;
-        to.body += trips * cost.all;
-        to.row += BASE;
+        to.memory += trips * times * cost.memory;
+        to.body += trips * times * cost.all;
+        to.row += BASE * times;
         if self.lanes == 1 && kind == AccessKind::Load {
-            to.load(trips, width, guard.iter().any(|bound| !self.decided(bound)));
+            to.load((trips, times), width, guard.iter().any(|bound| !self.decided(bound)));
         }
         if let AccessKind::Store(_) = kind {
             let items = if self.lanes == 1 { 1.0 } else { f64::from(self.row()) / self.steps() };
-            to.results += items * size as f64 / self.computed();
+            to.results += times * items * size as f64 / self.computed();
         }
         cost
     }
@@ -326,6 +327,12 @@ impl<'a> Loops<'a> {
     /// Loads that so many bytes count as, of an instruction.
     fn pieces(&self, bytes: f64) -> f64 {
         (bytes / self.piece).max(1.0)
+    }
+
+    /// Of a vector of work-items those that store to one line, by the bytes from one to the next: they wait for it together.
+    pub(super) fn stored_together(&self, stride: i64, line: f64) -> f64 {
+        let lanes = f64::from(self.lanes);
+        if stride == 0 { lanes } else { (line / stride.unsigned_abs() as f64).clamp(1.0, lanes) }
     }
 
     pub(super) fn row(&self) -> u32 {

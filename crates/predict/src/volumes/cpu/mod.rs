@@ -23,7 +23,9 @@ use crate::volumes::kernel::subject::{Field, Subject, Touch, Var};
 use loops::{Instructions, Loops, has_loop};
 use smallvec::SmallVec;
 use warpsight_ir::profile::Fact;
-use warpsight_ir::{AccessKind, Kernel, Limiter, NoEstimate, Profile, Seconds, Space, TensorPlace, TensorUse, Unknown, VarId, VarKind};
+use warpsight_ir::{
+    AccessKind, Kernel, Limiter, NoEstimate, Profile, Seconds, Space, StorePolicy, TensorPlace, TensorUse, Unknown, VarId, VarKind,
+};
 
 /// Lines that a core waits for at once where no prefetcher helps: line-fill buffers of L1, 10 to 24 on such cores.
 const IN_FLIGHT: f64 = 12.0;
@@ -137,7 +139,8 @@ pub fn on_cpu(kernel: &Kernel, on: &Profile, notes: &mut Vec<String>) -> Result<
                 // Elements that lie anywhere are put into vectors one by one.
                 let stride = if touch.indirect.is_some_and(|own| own.unknown()) { i64::MAX } else { known };
                 let size = touch.width * field.geometry.element;
-                let cost = loops.add(&mut counted, trips, (touch.kind, touch.width, &touch.guard), (field.image.is_some(), size, stride));
+                let cost =
+                    loops.add(&mut counted, (trips, 1.0), (touch.kind, touch.width, &touch.guard), (field.image.is_some(), size, stride));
                 if own {
                     let vectors = loops.rows * loops.steps() * trips;
                     found.instructions.push(Executed { field: i, position: touch.position, vectors, each: cost.memory });
@@ -146,7 +149,7 @@ pub fn on_cpu(kernel: &Kernel, on: &Profile, notes: &mut Vec<String>) -> Result<
         }
     }
     let waits = waits(&loops, &subject, &units.groups, &found.behind, on, line)
-        .and_then(|waits| Ok(waits + contested(&loops, &subject, &found.behind, on, line)?));
+        .and_then(|waits| Ok(waits + contested(&loops, &subject, on, line)?));
     if let Err(unknown) = &waits {
         notes.push(format!("what cores wait for lines is left out: {unknown}"));
     }
@@ -190,8 +193,8 @@ fn levels(volumes: &[f64], on: &Profile) -> Vec<Limit> {
     present.zip(volumes).map(|((limiter, rate, name), bytes)| (limiter, rate.known_as(name).map(|rate| Seconds(bytes / rate.0)))).collect()
 }
 
-/// The coarse count on a CPU: instructions and chains of operations as in [`on_cpu`], what is behind caches from what groups touch. Lines
-/// are not waited for.
+/// The coarse count on a CPU: instructions, chains of operations and lines that cores share as in [`on_cpu`], what is behind caches from what
+/// groups touch. Other lines are not waited for.
 ///
 /// # Errors
 /// A profile that knows nothing that limits it.
@@ -209,23 +212,34 @@ pub fn coarse(kernel: &Kernel, on: &Profile, found: &Requests) -> Result<(Second
     let widest = accesses.tensors.iter().map(element).max().unwrap_or(4).max(1);
     let loops = Loops::of(kernel, on, groups.iter().chain(&lanes).copied(), &lanes, widest);
     let mut counted = Instructions::default();
+    let line = on.memory.buffer_l1.line.get().map_or(64.0, |line| line.0);
+    let (count, items) = (kernel.launch.group_count() as f64, kernel.launch.group_size() as f64);
+    let mut stored = 0.0;
     accesses.each_with_trips(&mut |access, trips| {
         let place = &accesses.tensors[usize::from(access.tensor)].place;
         let what = match place {
             TensorPlace::Buffer { space: Space::Tile, .. } => return,
             TensorPlace::Buffer { element, dims, .. } => {
                 let bytes = i64::from(element.bytes());
-                let steps = access.coords.iter().map(|coord| loops.along.map_or(0, |var| i64::from(coord.coefficient(var.id))));
-                let stride = steps.zip(dims).fold(0_i64, |at, (step, extent)| at.saturating_mul(*extent).saturating_add(step));
-                (false, i64::from(access.width) * bytes, stride.saturating_mul(bytes))
+                let stride = |var: VarId| {
+                    let steps = access.coords.iter().map(|coord| i64::from(coord.coefficient(var)));
+                    let elements = steps.zip(dims).fold(0_i64, |at, (step, extent)| at.saturating_mul(*extent).saturating_add(step));
+                    elements.saturating_mul(bytes)
+                };
+                let along = loops.along.map_or(0, |var| stride(var.id));
+                if matches!(access.kind, AccessKind::Store(policy) if policy != StorePolicy::NonTemporal) {
+                    let shared = taken_away(groups.iter().map(|var| (stride(var.id), var.count)), count, on, line);
+                    stored += shared * count * items * trips / loops.stored_together(along, line);
+                }
+                (false, i64::from(access.width) * bytes, along)
             }
             TensorPlace::Image { format, .. } => (true, i64::from(format.bytes()), 0),
         };
-        loops.add(&mut counted, trips, (access.kind, access.width.into(), &access.guard), what);
+        let times = f64::from(access.times);
+        loops.add(&mut counted, (trips / times, times), (access.kind, access.width.into(), &access.guard), what);
     });
-    let (mut limits, _) = loops.limits(&counted, Ok(0.0), on)?;
+    let (mut limits, _) = loops.limits(&counted, waited(stored, on), on)?;
     let m = &on.memory;
-    let count = kernel.launch.group_count() as f64;
     let touched = || found.tensors.iter().filter(|own| own.touched);
     let all: f64 = touched().map(|own| own.bytes).sum();
     let caches = [(&m.buffer_l1, 1.0), (&m.l2, 1.0), (&m.llc, f64::from(m.llc.instances.get().copied().unwrap_or(1)))];
@@ -233,13 +247,15 @@ pub fn coarse(kernel: &Kernel, on: &Profile, found: &Requests) -> Result<(Second
     let largest = touched().map(|own| own.group_bytes).fold(0.0, f64::max);
     let behind = caches.into_iter().filter_map(|(cache, instances)| Some(cache.bytes.get()?.0 * instances)).map(|bytes| {
         let missing = if all > 0.0 { ((all - bytes) / all).max(0.0) } else { 0.0 };
+        // What the launch before left is there.
+        let cold = CURVE.cold(all, bytes);
         // Groups that follow each other share what is most of their working set, where the cache holds all of it.
         let shared = |own: &TensorTraffic| own.group_bytes == largest && of_group <= bytes;
         let own = |own: &TensorTraffic| {
             let once = own.bytes.min(own.group_bytes * own.distinct_groups);
             let again = if shared(own) { 0.0 } else { (own.group_bytes * count - once).max(0.0) * missing };
             // Stored lines are loaded first.
-            (once + again) * if own.written { 2.0 } else { 1.0 }
+            (once * cold + again) * if own.written { 2.0 } else { 1.0 }
         };
         touched().map(own).sum::<f64>()
     });
@@ -305,9 +321,8 @@ fn translations(units: &Subject, subject: &Subject, on: &Profile) -> Result<f64,
 /// Cycles in which cores wait for lines that another core stores to at the time (false sharing). Cores take groups in order, each a run of them, so
 /// groups that share a line but lie far apart in that order take it away from each other. What a work-item stores to a line at once is one
 /// wait: as long as what the cores share takes, the last level or memory.
-fn contested(loops: &Loops, subject: &Subject, behind: &[Level], on: &Profile, line: f64) -> Result<f64, Unknown> {
-    let cores = f64::from(on.execution.cores.get().copied().unwrap_or(1));
-    let all: f64 = subject.groups.iter().map(|var| f64::from(var.count)).product();
+fn contested(loops: &Loops, subject: &Subject, on: &Profile, line: f64) -> Result<f64, Unknown> {
+    let groups: f64 = subject.groups.iter().map(|var| f64::from(var.count)).product();
     let of_field = |field: &Field| {
         let stores = || field.all().filter(|touch| matches!(touch.kind, AccessKind::Store(_)));
         let mut lines: SmallVec<[i64; 16]> = stores().map(|touch| touch.origin(&field.geometry).div_euclid(line as i64)).collect();
@@ -315,30 +330,40 @@ fn contested(loops: &Loops, subject: &Subject, behind: &[Level], on: &Profile, l
         lines.sort_unstable();
         lines.dedup();
         let of_touch = |touch: &Touch| {
-            let (mut apart, mut shared) = (1.0, 0.0_f64);
-            for var in &subject.groups {
-                let stride = touch.stride(&field.geometry, var.id).unsigned_abs() as f64;
-                if stride > 0.0 && stride < line {
-                    let neighbours = (line / stride).min(f64::from(var.count)) - 1.0;
-                    shared = shared.max((neighbours * apart * cores / all).min(1.0));
-                }
-                apart *= f64::from(var.count);
-            }
-            // Of a vector of work-items those that store to one line wait together.
-            let along = loops.along.map_or(0.0, |var| touch.stride(&field.geometry, var.id).unsigned_abs() as f64);
-            let together = if along > 0.0 { (line / along).clamp(1.0, f64::from(loops.lanes)) } else { f64::from(loops.lanes) };
-            shared * lanes::executing(subject, touch) / together
+            let stride = |var: &Var| touch.stride(&field.geometry, var.id);
+            let apart = subject.groups.iter().map(|var| (stride(var), var.count));
+            let waits = lanes::executing(subject, touch) / loops.stored_together(loops.along.map_or(0, |var| stride(&var)), line);
+            taken_away(apart, groups, on, line) * waits
         };
         stores().map(of_touch).sum::<f64>() * lines.len() as f64 / touches.max(1.0)
     };
-    let stored: f64 = subject.fields.iter().filter(|field| !bypasses(field)).map(of_field).sum();
-    if cores <= 1.0 || stored <= 0.0 {
-        return Ok(0.0);
+    waited(subject.fields.iter().filter(|field| !bypasses(field)).map(of_field).sum(), on)
+}
+
+/// Share of the lines a group stores to that another core stores to at the time. `groups` in all, in the order in which cores take them: for each
+/// axis by how many bytes a step moves, and its steps.
+fn taken_away(axes: impl Iterator<Item = (i64, u32)>, groups: f64, on: &Profile, line: f64) -> f64 {
+    let cores = f64::from(on.execution.cores.get().copied().unwrap_or(1));
+    let (mut apart, mut shared) = (1.0, 0.0_f64);
+    for (stride, count) in axes {
+        let (stride, count) = (stride.unsigned_abs() as f64, f64::from(count));
+        if stride > 0.0 && stride < line {
+            let neighbours = (line / stride).min(count) - 1.0;
+            shared = shared.max((neighbours * apart * cores / groups).min(1.0));
+        }
+        apart *= count;
     }
+    if cores > 1.0 { shared } else { 0.0 }
+}
+
+/// Cycles that so many lines taken away are waited for.
+fn waited(lines: f64, on: &Profile) -> Result<f64, Unknown> {
     let m = &on.memory;
-    let latency =
-        if behind.len() > 2 { m.llc.latency.known_as("memory.llc.latency") } else { m.dram_latency.known_as("memory.dram_latency") };
-    Ok(stored * latency?.0)
+    match lines > 0.0 {
+        true if m.llc.bytes.get().is_some() => Ok(lines * m.llc.latency.known_as("memory.llc.latency")?.0),
+        true => Ok(lines * m.dram_latency.known_as("memory.dram_latency")?.0),
+        false => Ok(0.0),
+    }
 }
 
 /// Cycles in which cores wait for lines that no prefetcher foresees.

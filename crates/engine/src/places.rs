@@ -1,0 +1,281 @@
+//! Where tensors lie, such that all kernels of a network take the least together.
+//!
+//! A kernel takes so long for each pattern of places of its tensors; the sum over all kernels is made least by taking out one tensor after the
+//! other (bucket elimination; Dechter, Artificial Intelligence 113, 1999): the tables of the kernels that see it become one, which has, for each
+//! choice of the tensors beside it, the least over its own places. That is exact. Networks are chains with few detours, so that tables stay
+//! small; where one would not, the tensor that most others lie beside is put in rows, which every kernel takes.
+
+use std::collections::{BTreeMap, BTreeSet};
+use warpsight_generate::Place;
+
+/// Entries of a table; a larger one is not made.
+const MOST: usize = 1 << 16;
+
+/// What a kernel takes, in seconds, for each choice of places of its tensors. What it has no entry for it cannot do.
+#[derive(Clone, Debug, Default)]
+pub struct Table {
+    /// Tensors, ascending, each once.
+    tensors: Vec<usize>,
+    taken: BTreeMap<Vec<Place>, f64>,
+}
+
+/// A tensor that was taken out: the others it depends on, and where it lies best for each choice of theirs.
+struct Gone {
+    tensor: usize,
+    beside: Vec<usize>,
+    best: BTreeMap<Vec<Place>, (f64, Place)>,
+}
+
+impl Table {
+    /// Of a kernel that sees these tensors, in this order, one perhaps twice: patterns that have a tensor in two places are none.
+    pub fn of(seen: &[usize], patterns: impl IntoIterator<Item = (Vec<Place>, f64)>) -> Self {
+        let tensors: Vec<usize> = seen.iter().copied().collect::<BTreeSet<_>>().into_iter().collect();
+        let one = |(pattern, time): (Vec<Place>, f64)| {
+            let at = |tensor: &usize| seen.iter().position(|own| own == tensor).map(|at| pattern[at]);
+            let own: Vec<Place> = tensors.iter().map(at).collect::<Option<_>>()?;
+            let agrees = seen.iter().zip(&pattern).all(|(tensor, place)| at(tensor) == Some(*place));
+            (agrees && time.is_finite()).then_some((own, time))
+        };
+        let taken = patterns.into_iter().filter_map(one).collect();
+        Self { tensors, taken }
+    }
+
+    /// Whether no choice is possible.
+    pub fn is_empty(&self) -> bool {
+        self.taken.is_empty()
+    }
+
+    /// Both together; `None` where that is too large.
+    fn joined(&self, other: &Self) -> Option<Self> {
+        let tensors: Vec<usize> = self.tensors.iter().chain(&other.tensors).copied().collect::<BTreeSet<_>>().into_iter().collect();
+        let shared: Vec<usize> = self.tensors.iter().filter(|own| other.tensors.contains(own)).copied().collect();
+        let part = |of: &Self, key: &[Place], wanted: &[usize]| -> Vec<Place> {
+            wanted.iter().filter_map(|tensor| Some(key[of.tensors.binary_search(tensor).ok()?])).collect()
+        };
+        let mut by_shared: BTreeMap<Vec<Place>, Vec<(&Vec<Place>, f64)>> = BTreeMap::new();
+        for (key, &time) in &other.taken {
+            by_shared.entry(part(other, key, &shared)).or_default().push((key, time));
+        }
+        let mut taken = BTreeMap::new();
+        for (key, time) in &self.taken {
+            for (other_key, more) in by_shared.get(&part(self, key, &shared)).into_iter().flatten() {
+                let place = |tensor: &usize| match self.tensors.binary_search(tensor) {
+                    Ok(at) => Some(key[at]),
+                    Err(_) => Some(other_key[other.tensors.binary_search(tensor).ok()?]),
+                };
+                taken.insert(tensors.iter().filter_map(place).collect(), time + more);
+            }
+            if taken.len() > MOST {
+                return None;
+            }
+        }
+        Some(Self { tensors, taken })
+    }
+
+    /// With a tensor in a place.
+    fn with(mut self, tensor: usize, place: Place) -> Self {
+        if let Ok(at) = self.tensors.binary_search(&tensor) {
+            self.tensors.remove(at);
+            let own = self.taken.into_iter().filter(|(key, _)| key[at] == place);
+            self.taken = own.map(|(mut key, time)| (without(&mut key, at), time)).collect();
+        }
+        self
+    }
+
+    /// With a tensor in the best place for each choice of the others; of places that are equally good the first.
+    fn out(self, tensor: usize) -> (Self, Gone) {
+        let mut best: BTreeMap<Vec<Place>, (f64, Place)> = BTreeMap::new();
+        let at = self.tensors.binary_search(&tensor).unwrap_or_default();
+        for (mut key, time) in self.taken {
+            let place = key[at];
+            let least = best.entry(without(&mut key, at)).or_insert((time, place));
+            if time < least.0 {
+                *least = (time, place);
+            }
+        }
+        let beside: Vec<usize> = self.tensors.into_iter().filter(|own| *own != tensor).collect();
+        let taken = best.iter().map(|(key, least)| (key.clone(), least.0)).collect();
+        (Self { tensors: beside.clone(), taken }, Gone { tensor, beside, best })
+    }
+}
+
+fn without(key: &mut Vec<Place>, at: usize) -> Vec<Place> {
+    key.remove(at);
+    std::mem::take(key)
+}
+
+/// The tables that are left, and who lies beside whom in them.
+struct Left {
+    tables: Vec<Table>,
+    beside: BTreeMap<usize, BTreeSet<usize>>,
+}
+
+impl Left {
+    fn of(tables: Vec<Table>) -> Self {
+        let mut beside: BTreeMap<usize, BTreeSet<usize>> = BTreeMap::new();
+        for table in &tables {
+            for &tensor in &table.tensors {
+                beside.entry(tensor).or_default().extend(table.tensors.iter().filter(|own| **own != tensor));
+            }
+        }
+        Self { tables, beside }
+    }
+
+    /// Takes the tables of a tensor out.
+    fn take(&mut self, tensor: usize) -> Vec<Table> {
+        let (with, rest) = std::mem::take(&mut self.tables).into_iter().partition(|table| table.tensors.contains(&tensor));
+        self.tables = rest;
+        with
+    }
+
+    /// Forgets a tensor; those beside it.
+    fn forget(&mut self, tensor: usize) -> BTreeSet<usize> {
+        let around = self.beside.remove(&tensor).unwrap_or_default();
+        for own in &around {
+            self.beside.entry(*own).or_default().remove(&tensor);
+        }
+        around
+    }
+
+    /// Puts a tensor in rows.
+    fn hold(&mut self, tensor: usize) -> Result<(), usize> {
+        let with = self.take(tensor);
+        self.tables.extend(with.into_iter().map(|table| table.with(tensor, Place::Buffer)));
+        self.forget(tensor);
+        if self.tables.iter().any(Table::is_empty) { Err(tensor) } else { Ok(()) }
+    }
+
+    /// Takes the tensor out that lies beside the fewest others; `None` where none is left.
+    fn next(&mut self) -> Result<Option<Gone>, usize> {
+        loop {
+            let Some((_, tensor)) = self.beside.iter().map(|(&tensor, around)| (around.len(), tensor)).min() else { return Ok(None) };
+            let with = self.take(tensor);
+            let mut all = with.iter();
+            let first = all.next().cloned().unwrap_or_default();
+            match all.try_fold(first, |sum, table| sum.joined(table)) {
+                None => {
+                    self.tables.extend(with);
+                    let around = &self.beside[&tensor];
+                    self.hold(around.iter().copied().max_by_key(|own| self.beside[own].len()).unwrap_or(tensor))?;
+                }
+                Some(sum) if sum.is_empty() => return Err(tensor),
+                Some(sum) => {
+                    let (left, gone) = sum.out(tensor);
+                    self.tables.push(left);
+                    let around = self.forget(tensor);
+                    for own in &around {
+                        self.beside.entry(*own).or_default().extend(around.iter().filter(|other| *other != own));
+                    }
+                    return Ok(Some(gone));
+                }
+            }
+        }
+    }
+}
+
+/// A place for each of so many tensors; those that no kernel sees lie in rows. `held` lie in rows whatever that takes.
+///
+/// # Errors
+/// A tensor for which no places of the others agree.
+pub fn least(tables: Vec<Table>, count: usize, held: impl IntoIterator<Item = usize>) -> Result<Vec<Place>, usize> {
+    let mut left = Left::of(tables);
+    held.into_iter().try_for_each(|tensor| left.hold(tensor))?;
+    let mut all = vec![];
+    while let Some(gone) = left.next()? {
+        all.push(gone);
+    }
+    let mut places = vec![Place::Buffer; count];
+    for Gone { tensor, beside, best } in all.iter().rev() {
+        let key: Vec<Place> = beside.iter().map(|&own| places[own]).collect();
+        places[*tensor] = best.get(&key).ok_or(*tensor)?.1;
+    }
+    Ok(places)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fastrand::Rng;
+
+    fn all(count: usize) -> Vec<Place> {
+        [Place::Buffer, Place::Blocks(4), Place::Blocks(16)].into_iter().take(count).collect()
+    }
+
+    /// What a choice takes; `None` where some kernel cannot.
+    fn sum(tables: &[Table], places: &[Place]) -> Option<f64> {
+        tables.iter().map(|table| table.taken.get(&table.tensors.iter().map(|&own| places[own]).collect::<Vec<_>>()).copied()).sum()
+    }
+
+    /// Kernels of up to three tensors with any times, some patterns left out: as good as the best of all choices.
+    #[test]
+    fn random_networks_take_the_least_of_all_choices() {
+        let mut rng = Rng::with_seed(20261128);
+        let (mut impossible, mut found) = (0, 0);
+        for _ in 0..300 {
+            let count = rng.usize(1..7);
+            let tables: Vec<Table> = (0..rng.usize(1..9))
+                .map(|_| {
+                    let seen: Vec<usize> = (0..rng.usize(1..4)).map(|_| rng.usize(..count)).collect();
+                    let mut patterns = vec![vec![]];
+                    for _ in &seen {
+                        patterns =
+                            patterns.iter().flat_map(|own| all(3).into_iter().map(move |p| [own.clone(), vec![p]].concat())).collect();
+                    }
+                    patterns.retain(|_| rng.f64() < 0.6);
+                    Table::of(&seen, patterns.into_iter().map(|own| (own, rng.f64())).collect::<Vec<_>>())
+                })
+                .collect();
+            let choices =
+                (0..3_usize.pow(count as u32)).map(|n| (0..count).map(|i| all(3)[n / 3_usize.pow(i as u32) % 3]).collect::<Vec<_>>());
+            let best = choices.filter_map(|own| sum(&tables, &own)).reduce(f64::min);
+            let own = least(tables.clone(), count, []).ok().map(|places| sum(&tables, &places).expect("possible"));
+            match (best, own) {
+                (Some(best), Some(own)) => assert!((own - best).abs() < 1e-12, "{own} {best}"),
+                (best, own) => assert_eq!(best, own),
+            }
+            *if best.is_some() { &mut found } else { &mut impossible } += 1;
+        }
+        assert!(found > 50 && impossible > 20, "{found} {impossible}");
+    }
+
+    /// Two tensors that only together lie better elsewhere, between others that do not matter.
+    #[test]
+    fn what_no_single_change_finds() {
+        let (rows, blocks) = (Place::Buffer, Place::Blocks(16));
+        let pair = |a: f64, b: f64, c: f64| {
+            vec![(vec![rows, rows], a), (vec![blocks, rows], b), (vec![rows, blocks], b), (vec![blocks, blocks], c)]
+        };
+        let chain = vec![Table::of(&[0, 1], pair(5.0, 9.0, 1.0)), Table::of(&[1, 2], pair(1.0, 1.5, 5.0))];
+        assert_eq!(least(chain, 3, []), Ok(vec![blocks, blocks, rows]));
+    }
+
+    /// Fourteen tensors in all pairs: no table holds them together, rows are always there.
+    #[test]
+    fn what_no_table_holds_lies_in_rows() {
+        let mut rng = Rng::with_seed(7);
+        let pairs = (0..14).flat_map(|a| (0..a).map(move |b| (a, b)));
+        let tables: Vec<Table> = pairs
+            .map(|(a, b)| {
+                let all = all(3).into_iter().flat_map(|p| all(3).into_iter().map(move |q| vec![p, q]));
+                Table::of(&[a, b], all.map(|own| (own, rng.f64())).collect::<Vec<_>>())
+            })
+            .collect();
+        let places = least(tables.clone(), 14, []).expect("rows are possible");
+        let rows = sum(&tables, &[Place::Buffer; 14]).expect("possible");
+        assert!(sum(&tables, &places).expect("possible") < rows);
+    }
+
+    /// Tensors that are held in rows, and kernels for which nothing agrees.
+    #[test]
+    fn what_cannot_be_is_named() {
+        let blocks = Place::Blocks(4);
+        let only = |seen: &[usize], pattern: Vec<Place>| Table::of(seen, [(pattern, 1.0)]);
+        assert_eq!(least(vec![only(&[1], vec![blocks])], 2, [1]), Err(1));
+        assert_eq!(least(vec![only(&[0], vec![blocks]), only(&[0], vec![Place::Buffer])], 1, []), Err(0));
+        // One tensor twice is in one place.
+        let twice = Table::of(&[0, 0], [(vec![blocks, Place::Buffer], 1.0), (vec![blocks, blocks], 2.0)]);
+        assert_eq!(least(vec![twice], 1, []), Ok(vec![blocks]));
+        let never = Table::of(&[0], [(vec![blocks], f64::INFINITY)]);
+        assert!(never.is_empty());
+    }
+}

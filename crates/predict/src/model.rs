@@ -17,7 +17,7 @@ pub struct KernelModel;
 
 impl CostModel<Kernel> for KernelModel {
     fn id(&self) -> ModelId {
-        ModelId { name: "counts".to_owned(), version: 13, fit: crate::volumes::fitted::digest() }
+        ModelId { name: "counts".to_owned(), version: 14, fit: crate::volumes::fitted::digest() }
     }
 
     fn estimate(&self, kernel: &Kernel, on: &Profile) -> Result<Estimate, NoEstimate> {

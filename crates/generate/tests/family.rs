@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use warpsight_generate::candidates::candidates;
 use warpsight_generate::expr::{Axis, AxisId, Combine, Evaluator, Index, Operator, Role, ScalarExpr, Tensor, TensorExpr};
 use warpsight_generate::layout::stored;
-use warpsight_generate::operators::{global_average_pool, layernorm, parse_operator, softmax};
+use warpsight_generate::operators::{Lookup, gather, global_average_pool, layernorm, parse_operator, softmax};
 use warpsight_generate::{Layout, Meeting, Pass, Passes, Place, ScheduleFamily};
 use warpsight_ir::{BinaryOp, Config, ConfigSpace, Family, Kernel, KnobValue, OpClass, Scalar, UnaryOp};
 
@@ -340,7 +340,9 @@ fn jumps(expr: &TensorExpr) -> bool {
 /// What Programs of these configurations compute is the expression.
 fn compute_it(family: &ScheduleFamily, configs: &[Config], rng: &mut fastrand::Rng) {
     let expr = family.expr();
-    let mut values = |t: &Tensor| stored(t.element, (0..t.len()).map(|_| rng.f32() * 2.0 - 1.0).collect());
+    // Integers are places.
+    let far = |t: &Tensor| if t.element == Scalar::I32 { 5.0 } else { 1.0 };
+    let mut values = |t: &Tensor| stored(t.element, (0..t.len()).map(|_| far(t) * (rng.f32() * 2.0 - 1.0)).collect());
     let inputs: Vec<Vec<f32>> = expr.inputs.iter().map(&mut values).collect();
     let doubles: Vec<Vec<f64>> = inputs.iter().map(|v| v.iter().map(|&x| f64::from(x)).collect()).collect();
     let slices: Vec<&[f64]> = doubles.iter().map(Vec::as_slice).collect();
@@ -380,6 +382,36 @@ fn lowered_programs_compute_the_expression() {
         let configs = drawn(&family, &mut rng, 12);
         compute_it(&family, &configs, &mut rng);
     }
+}
+
+/// What is found through numbers lies in blocks of channels where no number moves along these, and is read in vectors of them; in no other way
+/// but row by row.
+#[test]
+fn what_is_found_lies_in_blocks_of_channels() {
+    let mut rng = fastrand::Rng::with_seed(3);
+    let along = |axis: usize, index: &[i64]| {
+        let (shape, index) = (vec![1, 12, 5, 4], index.to_vec());
+        let own = Lookup { shape, axis, dimensions: 1, index, positions: Scalar::I32, element: Scalar::F32 };
+        gather(&own).expect("in range")
+    };
+    let resized = |kind: &str| parse_operator(&format!("{kind} n=1 c=12 h=5 w=4 oh=7 ow=9")).expect("parses");
+    let operators = [resized("resize_nearest"), resized("resize_linear"), along(2, &[6]), along(1, &[16])];
+    let mut blocks = vec![];
+    for operator in operators {
+        let family = ScheduleFamily::new(operator.steps[0].clone());
+        let found = family.expr().inputs.iter().position(|tensor| &*tensor.name == "input").expect("has one");
+        let mut configs = family.sample(1, 400, Meeting::ANY);
+        rng.shuffle(&mut configs);
+        let place = |config: &Config| family.places(config).expect("legal")[found];
+        assert!(configs.iter().all(|config| matches!(place(config), Place::Buffer | Place::Blocks(_))));
+        configs.retain(|config| matches!(place(config), Place::Blocks(_)));
+        configs.truncate(24);
+        blocks.push(configs.len());
+        let vectors = |config: &Config| format!("{:?}", family.lower(config).expect("lowers")).contains("width: 4");
+        assert!(configs.is_empty() || configs.iter().any(vectors));
+        compute_it(&family, &configs, &mut rng);
+    }
+    assert_eq!(blocks, [24, 24, 24, 0]);
 }
 
 /// Images whose texels lie in columns, or in blocks, of inputs and of results: outlines and Programs hold there, too.

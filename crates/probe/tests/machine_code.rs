@@ -2,6 +2,8 @@
 //! fit as a measurement says.
 
 mod common;
+#[path = "common/probing.rs"]
+mod probing;
 
 use common::{h200, toolkit};
 use std::collections::{BTreeMap, BTreeSet};
@@ -9,8 +11,8 @@ use std::time::{Duration, Instant};
 use warpsight_emit::cuda;
 use warpsight_ir::{Checked, Program};
 use warpsight_probe::{Context, Measurement, Parameter, Scale, aspects, battery, phases};
+use warpsight_run::Code;
 use warpsight_run::cuda::{Arch, Compiled, Toolkit};
-use warpsight_run::{Code, Options, open};
 
 const ARCHS: [&str; 2] = ["sm_80", "sm_90a"];
 
@@ -141,13 +143,15 @@ fn blocks_are_resident_as_stated() {
     assert!(ragged.is_empty(), "{}", ragged.join("\n"));
 }
 
-/// What aspects ask a simulated GPU for is CUDA C++ that compiles; only the one that looks for the end of registers goes beyond them.
+/// What aspects ask a simulated GPU for is CUDA C++ that compiles; only the one that looks for the end of registers goes beyond them. A few
+/// cores are asked for the kernels that all of them would be, in a small part of the time.
 #[test]
 fn aspects_compile() {
     let Some(toolkit) = toolkit() else { return };
-    let mut device = open("sim:h200", &Options { in_process: true, cache: None, ..Options::default() }).unwrap();
+    let (mut device, _file) = probing::silicon("h200", &[("core.count", 3.0)]);
     for aspect in aspects::all() {
-        let (name, until) = (aspect.phase.name, Instant::now() + Duration::from_secs(20));
+        let (name, begun) = (aspect.phase.name, Instant::now());
+        let until = begun + Duration::from_secs(20);
         let (codes, records) =
             battery::rehearse(&aspect.phase, &Context { device: &h200(), scale: Scale::Tiny, seed: 1 }, &mut *device, until);
         let mut texts = BTreeSet::new();
@@ -156,7 +160,7 @@ fn aspects_compile() {
             let source = cuda(&Checked::new(program).unwrap()).unwrap_or_else(|error| panic!("{name}: {error}"));
             texts.insert((source.text(), source.entry.to_string()));
         }
-        println!("{name}: {} records, {} kernels", records.len(), texts.len());
+        println!("{name}: {} records, {} kernels, {:.1} s", records.len(), texts.len(), begun.elapsed().as_secs_f64());
         assert!(!texts.is_empty(), "{name}");
         // The first and the last of them, and some between.
         for (text, entry) in texts.iter().step_by(texts.len().div_ceil(6)) {

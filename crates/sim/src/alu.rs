@@ -2,6 +2,7 @@
 
 use crate::code::{Alu, AluOp, FaultKind, HalfOp, Mask, Reg, Row, SHARED, Wide, WideOp};
 use crate::fault::LaneFault;
+use crate::halves;
 use warpsight_ir::interpret as arith;
 use warpsight_ir::{BinaryOp, Const, Scalar, UnaryOp};
 
@@ -147,7 +148,7 @@ impl<const W: usize> Rows<'_, W> {
                 (Scalar::F32, Scalar::I32) => self.map1(alu, |a| f32::from_bits(a) as i32 as u32),
                 (Scalar::F32, Scalar::U32) => self.map1(alu, |a| f32::from_bits(a) as u32),
                 (Scalar::Bool, Scalar::I32 | Scalar::U32) | (Scalar::Half, Scalar::F32) => self.map1(alu, |a| a),
-                (Scalar::F32, Scalar::Half) => self.float1(alu, |a| round(Scalar::F16, a)),
+                (Scalar::F32, Scalar::Half) => self.float1(alu, halves::nearest),
                 _ => {
                     let a = *self.get(alu.a);
                     let dst = &mut self.own[usize::from(alu.dst)];
@@ -166,21 +167,20 @@ impl<const W: usize> Rows<'_, W> {
     fn half(&mut self, alu: &Alu, op: HalfOp, mask: Mask) {
         use BinaryOp as B;
         let of = |op| Alu { op, ..*alu };
-        let near = |v: f32| round(Scalar::F16, v);
         match op {
-            HalfOp::Binary(B::Add) => self.float2(alu, |a, b| near(a + b)),
-            HalfOp::Binary(B::Sub) => self.float2(alu, |a, b| near(a - b)),
-            HalfOp::Binary(B::Mul) => self.float2(alu, |a, b| near(a * b)),
-            HalfOp::Binary(B::Div) => self.float2(alu, |a, b| near(a / b)),
+            HalfOp::Binary(B::Add) => self.float2(alu, |a, b| halves::nearest(a + b)),
+            HalfOp::Binary(B::Sub) => self.float2(alu, |a, b| halves::nearest(a - b)),
+            HalfOp::Binary(B::Mul) => self.float2(alu, |a, b| halves::nearest(a * b)),
+            HalfOp::Binary(B::Div) => self.float2(alu, |a, b| halves::nearest(a / b)),
             HalfOp::Fma => {
-                self.map3(alu, |a, b, c| (arith::rounded(Scalar::F16, arith::exact_fma([a, b, c].map(number))) as f32).to_bits());
+                self.map3(alu, |a, b, c| halves::fma(f32::from_bits(a), f32::from_bits(b), f32::from_bits(c)).to_bits());
             }
             // Nothing is rounded.
             HalfOp::Binary(op) => self.execute(&of(AluOp::Binary(op, Scalar::F32)), mask),
             HalfOp::Unary(op @ (UnaryOp::Neg | UnaryOp::Abs | UnaryOp::Floor | UnaryOp::Ceil)) => {
                 self.execute(&of(AluOp::Unary(op, Scalar::F32)), mask);
             }
-            HalfOp::Unary(UnaryOp::Sqrt) => self.float1(alu, |a| near(a.sqrt())),
+            HalfOp::Unary(UnaryOp::Sqrt) => self.float1(alu, |a| halves::nearest(a.sqrt())),
             HalfOp::Unary(op) => self.function(alu, op, mask, |v| arith::rounded(Scalar::F16, v) as f32),
         }
     }
@@ -327,9 +327,10 @@ pub fn literal(scalar: Scalar, [low, high]: [u32; 2]) -> Const {
 }
 
 /// To the nearest value of a 16-bit storage type.
+#[inline(always)]
 pub fn round(to: Scalar, v: f32) -> f32 {
     match to {
-        Scalar::F16 => half::f16::from_f32(v).to_f32(),
+        Scalar::F16 => halves::nearest(v),
         Scalar::Bf16 => half::bf16::from_f32(v).to_f32(),
         _ => v,
     }

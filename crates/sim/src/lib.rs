@@ -36,6 +36,7 @@ mod divisor;
 mod elements;
 mod engine;
 mod fault;
+mod halves;
 mod memory;
 mod mixed;
 mod pattern;

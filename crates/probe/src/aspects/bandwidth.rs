@@ -1,6 +1,6 @@
 //! Bandwidths: of every level that buffers are read through, of memory, of writes, of images from their cache and of local memory.
 
-use super::ask::{Answer, Asked, Series, Spread, Stop, go_on, if_possible, points, told};
+use super::ask::{self, Answer, Asked, Series, Spread, Stop, go_on, if_possible, points, told};
 use super::cores::{cores, full};
 use super::kernels::loads::{Fetches, Locals};
 use super::kernels::streams::{LANES, Streamed, Swept};
@@ -155,12 +155,13 @@ fn analyse(seen: &Seen) -> Findings {
     // The records do not say at which scale they were measured, but tell which footprints there are. What is asked has the same name for any seed.
     let [limits, rehearsed] = [Scale::Full, Scale::Tiny].map(|scale| Limits::of(seen.device, scale));
     let seed = 0;
-    let limits = if reads(&asked, limits, seed).is_err() && reads(&asked, rehearsed, seed).is_ok() { rehearsed } else { limits };
+    let unasked = matches!(reads(&asked, limits, seed), Err(Stop::Wanted(_)));
+    let limits = if unasked && reads(&asked, rehearsed, seed).is_ok() { rehearsed } else { limits };
     match told(reads(&asked, limits, seed)) {
         Ok(rates) => {
-            let apart = told(reads_apart(&asked, limits, seed)).unwrap_or_default();
-            levels(&mut found, &rates, &apart, seen.found);
-            if !apart.is_empty() {
+            let apart = told(if_possible(reads_apart(&asked, limits, seed))).map(Option::unwrap_or_default);
+            levels(&mut found, &rates, apart.as_deref(), seen.found);
+            if let Some(apart) = apart.ok().filter(|apart| !apart.is_empty()) {
                 found.curves.push(curve("bytes a second that are read against footprint, no place by two groups at once", &apart));
             }
             found.curves.push(curve("bytes a second that are read against footprint", &rates));
@@ -174,22 +175,19 @@ fn analyse(seen: &Seen) -> Findings {
         }
         Err(why) => unknown(&mut found, &["texture.l1.bandwidth"], &why),
     }
-    let read = told(stream(&asked, limits, |groups| Streamed::read(groups, seed)));
-    let written = told(stream(&asked, limits, |groups| Streamed::written(groups, 4, seed)));
+    let read = || stream(&asked, limits, |groups| Streamed::read(groups, seed));
+    let written = || stream(&asked, limits, |groups| Streamed::written(groups, 4, seed));
     // Both go through memory, and no more than it can do.
-    let best = match (&read, &written) {
-        (Ok(read), Ok(written)) if written.value > read.value => written.fact("stores to much memory, which are faster than loads"),
-        (Ok(read), _) => read.fact("loads of much memory, every byte once"),
-        (Err(why), _) => Fact::unknown(&**why),
-    };
-    found.number("dram.bandwidth", best);
+    let best = told(ask::fastest([read(), written()]));
+    let cite = "loads of much memory, every byte once, or stores to it where they are faster";
+    found.number("dram.bandwidth", best.map_or_else(Fact::unknown, |rate| rate.fact(cite)));
     // What walks beyond every cache took.
     let latency = ["buffer.memory.latency_s", "texture.memory.latency_s"].into_iter().find_map(|key| seen.found.facts.get(key).cloned());
     let unwalked = || Finding::Number(Fact::unknown("no walk went far enough beyond the last cache"));
     found.facts.insert("dram.latency_s".into(), latency.unwrap_or_else(unwalked));
     let rest = [
-        ("read.bandwidth", read, "loads of much memory, every byte once"),
-        ("write.bandwidth", written, "stores to much memory, every byte once"),
+        ("read.bandwidth", told(read()), "loads of much memory, every byte once"),
+        ("write.bandwidth", told(written()), "stores to much memory, every byte once"),
         ("local.bandwidth", told(local(&asked, limits)), "loads of vectors of four words by neighbouring work-items"),
     ];
     for (key, answer, cite) in rest {
@@ -204,29 +202,31 @@ fn plateaus(rates: &[(u64, Spread)]) -> Vec<&[(u64, Spread)]> {
 }
 
 /// The rates of the levels: of footprints that only they hold, where their sizes are known. Where they are not, footprints in a row before
-/// those of memory are taken for the second level's, and no first level is guessed.
-fn levels(found: &mut Findings, rates: &[(u64, Spread)], apart: &[(u64, Spread)], known: &Findings) {
+/// those of memory are taken for the second level's, and no first level is guessed. Behind a first level, what there was no time to read apart is
+/// not known.
+fn levels(found: &mut Findings, rates: &[(u64, Spread)], apart: Result<&[(u64, Spread)], &String>, known: &Findings) {
     let capacity = |key: &str| known.get(&format!("buffer.{key}.capacity_bytes"));
     let within = |rates: &[(u64, Spread)], least: f64, most: f64| -> Series<u64> {
         rates.iter().copied().filter(|(bytes, _)| (least..=most).contains(&(*bytes as f64))).collect()
     };
-    let second = match (capacity("l1"), capacity("l2")) {
-        (None, Some(second)) => within(rates, 0.0, second),
+    let second = match (capacity("l1"), capacity("l2"), apart) {
+        (None, Some(second), _) => Ok(within(rates, 0.0, second)),
+        (Some(_), Some(_), Err(why)) => Err(why),
         // Of a footprint so much larger the first level holds little when a group comes to it again, and nothing that another brought.
-        (Some(first), Some(second)) => {
+        (Some(first), Some(second), Ok(apart)) => {
             let few = |(bytes, _): &(u64, Spread)| apart.iter().all(|(other, _)| other != bytes);
             let many: Series<u64> = rates.iter().copied().filter(few).collect();
             let all = [apart, &many].concat();
             let far = within(&all, 4.0 * first, second);
             // What replaces the least recently used line holds nothing of twice as much.
-            if far.is_empty() { within(apart, 2.0 * first, second) } else { far }
+            Ok(if far.is_empty() { within(apart, 2.0 * first, second) } else { far })
         }
         _ => {
             let plateaus = plateaus(rates);
-            plateaus.len().checked_sub(2).map(|at| plateaus[at].to_vec()).unwrap_or_default()
+            Ok(plateaus.len().checked_sub(2).map(|at| plateaus[at].to_vec()).unwrap_or_default())
         }
     };
-    found.number("buffer.l2.bandwidth", middle(second));
+    found.number("buffer.l2.bandwidth", second.map_or_else(Fact::unknown, middle));
     if let Some(first) = capacity("l1") {
         found.number("buffer.l1.bandwidth", middle(within(rates, 0.0, first)));
     }

@@ -1,11 +1,22 @@
 //! Work-items that go together: the patterns of paper 000, figure 4, and tiles.
 
+use super::super::Seen;
+use super::super::cores::full;
 use super::paths::Pattern;
 use super::spec::{FORMATS, Kind};
 use super::timed::Timed;
-use crate::{Curve, Finding, Findings};
+use crate::{Curve, Finding, Findings, Outcome, Record};
 use warpsight_ir::profile::{Fact, Source};
 use warpsight_ir::texture::{Path, TexelFit};
+
+/// Whether walks by as many lanes as were asked for at most were made: of fewer, what is said of the most would be said of others. Where a run ended
+/// early that is not so.
+pub(super) fn whole(seen: &Seen, timed: &[Timed]) -> bool {
+    let late = |record: &Record| record.phase == super::NAME && matches!(record.outcome, Outcome::Skipped { later: true, .. });
+    let most = super::TOGETHER.into_iter().filter(|lanes| *lanes <= full(seen.device)).max();
+    let tiles = timed.iter().filter(|own| matches!(own.spec.kind, Kind::Tile(across) if Some(across) == most));
+    !seen.records.iter().any(late) || tiles.count() > 0
+}
 
 /// Figure 4 of paper 000: throughput of each pattern by work-items, beside that of one that goes down a column.
 pub(super) fn scaling(timed: &[Timed], findings: &mut Findings) {

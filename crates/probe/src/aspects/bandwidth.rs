@@ -179,15 +179,20 @@ fn analyse(seen: &Seen) -> Findings {
     let written = || stream(&asked, limits, |groups| Streamed::written(groups, 4, seed));
     // Both go through memory, and no more than it can do.
     let best = told(ask::fastest([read(), written()]));
-    let cite = "loads of much memory, every byte once, or stores to it where they are faster";
+    let (read, written) = (told(read()), told(written()));
+    let cite = match (&read, &written) {
+        (Ok(read), Ok(written)) if written.value > read.value => "stores to much memory, which are faster than loads",
+        (Err(_), Ok(_)) => "stores to much memory, where nothing is known of loads",
+        _ => "loads of much memory, every byte once",
+    };
     found.number("dram.bandwidth", best.map_or_else(Fact::unknown, |rate| rate.fact(cite)));
     // What walks beyond every cache took.
     let latency = ["buffer.memory.latency_s", "texture.memory.latency_s"].into_iter().find_map(|key| seen.found.facts.get(key).cloned());
     let unwalked = || Finding::Number(Fact::unknown("no walk went far enough beyond the last cache"));
     found.facts.insert("dram.latency_s".into(), latency.unwrap_or_else(unwalked));
     let rest = [
-        ("read.bandwidth", told(read()), "loads of much memory, every byte once"),
-        ("write.bandwidth", told(written()), "stores to much memory, every byte once"),
+        ("read.bandwidth", read, "loads of much memory, every byte once"),
+        ("write.bandwidth", written, "stores to much memory, every byte once"),
         ("local.bandwidth", told(local(&asked, limits)), "loads of vectors of four words by neighbouring work-items"),
     ];
     for (key, answer, cite) in rest {

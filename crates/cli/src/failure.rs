@@ -178,7 +178,7 @@ impl From<EngineError> for Failure {
     fn from(error: EngineError) -> Self {
         match error {
             EngineError::Device(error) => error.into(),
-            EngineError::NothingVerified { .. } => Self::new(Kind::NothingVerified, error.to_string()),
+            EngineError::NothingVerified { .. } | EngineError::NoPlace { .. } => Self::new(Kind::NothingVerified, error.to_string()),
             EngineError::Store(message) => Self::new(Kind::Io, message),
             EngineError::Interrupted => Self::new(Kind::Interrupted, error.to_string())
                 .help("samples taken so far are kept; an exhaustive search goes on where it stopped"),

@@ -53,6 +53,12 @@ pub enum EngineError {
         /// Why the first failed.
         first: String,
     },
+    /// Kernels that find no place for a tensor between them.
+    #[error("the kernels that use `{tensor}` agree on no place where it could lie")]
+    NoPlace {
+        /// The tensor.
+        tensor: String,
+    },
     /// A tensor without elements.
     #[error("tensor `{name}` has shape {shape:?}: nothing to compute")]
     EmptyTensor {

@@ -303,7 +303,7 @@ impl<'a> Network<'a> {
         Ok(self.steps.iter().map(|step| (step.family, self.pattern(step, &places))).collect())
     }
 
-    /// For every tensor its place, such that the whole network is predicted to take the least ([`places::least`]).
+    /// For every tensor its place, such that the whole network is predicted to take the least, as far as tables hold it ([`places::least`]).
     fn place(&self, ranked: &[ByPattern]) -> Result<Vec<Place>, EngineError> {
         let nothing = |name: &str, first: &str| EngineError::NothingVerified { name: name.to_owned(), tried: 0, first: first.to_owned() };
         let tables = self.steps.iter().map(|step| {
@@ -312,7 +312,7 @@ impl<'a> Network<'a> {
         });
         let held = (0..self.values.len()).filter(|&value| !self.values[value].free);
         places::least(tables.collect::<Result<_, _>>()?, self.values.len(), held)
-            .map_err(|value| nothing(&self.plan.tensors[value].name, "the kernels that use it agree on no place for it"))
+            .map_err(|value| EngineError::NoPlace { tensor: self.plan.tensors[value].name.clone() })
     }
 
     /// The tensors of a step that a pattern is of.

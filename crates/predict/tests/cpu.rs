@@ -432,6 +432,8 @@ fn lines_that_cores_share_are_waited_for() {
     // The coarse count has the same waits.
     let [(slow, limiter), (fast, _)] = ["y = 64, x = 16", "x = 16, y = 64"].map(|groups| coarse(groups, quarter));
     assert!(limiter == Limiter::Latency && slow.0 - fast.0 > each(0.6), "{slow:?} {fast:?}");
+    let halves = coarse("y = 64, x = 16", "let v = a[y, x * 4 : 2] let w = a[y, x * 4 + 2 : 2] c[y, x * 4] = v c[y, x * 4 + 2] = w").0;
+    assert!((halves.0 - slow.0).abs() < each(0.1), "{halves:?} {slow:?}");
     // Two stores to a line are one wait, and a core alone waits for nobody.
     let eighths = "let v = a[y, x * 4 : 2] let w = a[y, x * 4 + 2 : 2] c[y, x * 4] = v c[y, x * 4 + 2] = w";
     let twice = waits("y = 64, x = 16", eighths, &cpu());
@@ -451,4 +453,19 @@ fn lines_that_cores_share_are_waited_for() {
     two.memory.dram_latency = Fact::unknown("nobody says");
     let chain = "let v = a[y, x * 4 : 4] c[y, x * 4] = fma(fma(v, v, v), v, v)";
     assert!(waits("y = 64, x = 16", chain, &two) > 0.0);
+}
+
+/// A kernel that works at the edge of its grid alone: what the middle does not touch is no number of lines that crowd, but none.
+#[test]
+fn what_the_middle_does_not_touch_is_a_number() {
+    let edge = |name: &str, what: &str| {
+        format!(
+            "[[field]]\nname = \"{name}\"\nelement = \"f32\"\ndims = [1048576]\n{what} = [{{ at = [\"tx\"], guard = [\"0 <= tx < 64\"] }}]\n"
+        )
+    };
+    let text = format!("name = \"edge\"\nblock = [64]\ndomain = [1048576]\nregisters = 8\n{}{}", edge("A", "load"), edge("B", "store"));
+    let found = of(&text, &cpu());
+    for limit in &found.limits {
+        assert!(limit.1.as_ref().is_ok_and(|time| time.0.is_finite()), "{limit:?}");
+    }
 }

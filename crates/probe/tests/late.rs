@@ -41,7 +41,7 @@ fn contradicts(cut: &Finding, whole: Option<&Finding>, searched: bool) -> bool {
         // What explains fewer walks are more geometries, and models of fewer walks other numbers of the same.
         (Finding::Geometries(Fact::Known { value, .. }), Some(Finding::Geometries(Fact::Known { value: all, .. }))) => {
             let same = |a: &Geometry, b: &Geometry| (a.sets, a.ways, &a.hash, a.layout) == (b.sets, b.ways, &b.hash, b.layout);
-            !all.iter().any(|own| value.iter().any(|other| same(own, other)))
+            !all.iter().all(|own| value.iter().any(|other| same(own, other)))
         }
         (Finding::Geometries(Fact::Unknown { .. }) | Finding::Texture(_) | Finding::Paper000(_), _) => false,
         (Finding::Word(Fact::Known { value, .. }), Some(Finding::Word(Fact::Known { value: all, .. }))) if searched => {

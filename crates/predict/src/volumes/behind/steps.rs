@@ -54,7 +54,8 @@ impl Steps {
         let cold = curve.cold(runs.touched(), memory.l2_effective);
         let load_wave = waves * (0..one.0.len() / 2).map(|field| one.0[slot(field, Side::Loads)]).sum::<f64>();
         runs.summed(load_wave, cold, &|field, side, behind| {
-            let own = one.of(field) / one.all();
+            // Where conditions leave the middle nothing to do, nobody's lines crowd there.
+            let own = if one.all() > 0.0 { one.of(field) / one.all() } else { 0.0 };
             let gone = |distance: f64| match (behind, memory.last_level) {
                 (Behind::Last, Some((size, curve))) => 1.0 - curve.survives(distance, size),
                 _ => 1.0 - curve.survives(crowds.get(field).map_or(distance, |crowd| crowd.distance(distance, own)), memory.l2_effective),

@@ -24,7 +24,7 @@ use loops::{Instructions, Loops, has_loop};
 use smallvec::SmallVec;
 use warpsight_ir::profile::Fact;
 use warpsight_ir::{
-    AccessKind, Kernel, Limiter, NoEstimate, Profile, Seconds, Space, StorePolicy, TensorPlace, TensorUse, Unknown, VarId, VarKind,
+    AccessKind, Affine, Kernel, Limiter, NoEstimate, Profile, Seconds, Space, StorePolicy, TensorPlace, TensorUse, Unknown, VarId, VarKind,
 };
 
 /// Lines that a core waits for at once where no prefetcher helps: line-fill buffers of L1, 10 to 24 on such cores.
@@ -214,22 +214,23 @@ pub fn coarse(kernel: &Kernel, on: &Profile, found: &Requests) -> Result<(Second
     let mut counted = Instructions::default();
     let line = on.memory.buffer_l1.line.get().map_or(64.0, |line| line.0);
     let (count, items) = (kernel.launch.group_count() as f64, kernel.launch.group_size() as f64);
-    let mut stored = 0.0;
+    let mut stored: SmallVec<[Stored; 2]> = SmallVec::new();
     accesses.each_with_trips(&mut |access, trips| {
         let place = &accesses.tensors[usize::from(access.tensor)].place;
         let what = match place {
             TensorPlace::Buffer { space: Space::Tile, .. } => return,
             TensorPlace::Buffer { element, dims, .. } => {
                 let bytes = i64::from(element.bytes());
-                let stride = |var: VarId| {
-                    let steps = access.coords.iter().map(|coord| i64::from(coord.coefficient(var)));
-                    let elements = steps.zip(dims).fold(0_i64, |at, (step, extent)| at.saturating_mul(*extent).saturating_add(step));
-                    elements.saturating_mul(bytes)
+                let at = |own: &dyn Fn(&Affine) -> i64| {
+                    let along = access.coords.iter().map(own).zip(dims);
+                    along.fold(0_i64, |at, (own, extent)| at.saturating_mul(*extent).saturating_add(own)).saturating_mul(bytes)
                 };
+                let stride = |var: VarId| at(&|coord| i64::from(coord.coefficient(var)));
                 let along = loops.along.map_or(0, |var| stride(var.id));
                 if matches!(access.kind, AccessKind::Store(policy) if policy != StorePolicy::NonTemporal) {
                     let shared = taken_away(groups.iter().map(|var| (stride(var.id), var.count)), count, on, line);
-                    stored += shared * count * items * trips / loops.stored_together(along, line);
+                    let waits = shared * count * items * trips / loops.stored_together(along, line);
+                    Stored::add(&mut stored, access.tensor, (waits, f64::from(access.times)), at(&|coord| coord.constant));
                 }
                 (false, i64::from(access.width) * bytes, along)
             }
@@ -238,7 +239,7 @@ pub fn coarse(kernel: &Kernel, on: &Profile, found: &Requests) -> Result<(Second
         let times = f64::from(access.times);
         loops.add(&mut counted, (trips / times, times), (access.kind, access.width.into(), &access.guard), what);
     });
-    let (mut limits, _) = loops.limits(&counted, waited(stored, on), on)?;
+    let (mut limits, _) = loops.limits(&counted, waited(stored.iter().map(|own| own.lines(line)).sum(), on), on)?;
     let m = &on.memory;
     let touched = || found.tensors.iter().filter(|own| own.touched);
     let all: f64 = touched().map(|own| own.bytes).sum();
@@ -261,6 +262,33 @@ pub fn coarse(kernel: &Kernel, on: &Profile, found: &Requests) -> Result<(Second
     });
     limits.extend(levels(&behind.collect::<SmallVec<[f64; 3]>>(), on));
     together(&limits, on)
+}
+
+/// What a work-item stores to a tensor, coarsely.
+struct Stored {
+    tensor: u16,
+    /// How often a line is waited for if each store is to one of its own.
+    waits: f64,
+    stores: f64,
+    /// Bytes at which the first and the last of them begin.
+    ends: (i64, i64),
+}
+
+impl Stored {
+    fn add(to: &mut SmallVec<[Self; 2]>, tensor: u16, (waits, stores): (f64, f64), at: i64) {
+        match to.iter_mut().find(|own| own.tensor == tensor) {
+            Some(own) => {
+                (own.waits, own.stores, own.ends) = (own.waits + waits, own.stores + stores, (own.ends.0.min(at), own.ends.1.max(at)))
+            }
+            None => to.push(Self { tensor, waits, stores, ends: (at, at) }),
+        }
+    }
+
+    /// How often lines are waited for: once for all stores to one.
+    fn lines(&self, line: f64) -> f64 {
+        let lines = (self.ends.1.saturating_sub(self.ends.0) as f64 / line).floor() + 1.0;
+        self.waits * (lines / self.stores).min(1.0)
+    }
 }
 
 /// What a launch takes: of the units of a core, which work side by side whatever they wait for, the busiest counts, then the norm with

@@ -35,14 +35,14 @@ pub(super) fn analyse(seen: &Seen) -> Findings {
         timed.iter().filter(|own| own.spec.kind == super::HIT).map(|own| (own.spec.format.bytes(), own.seconds)).collect();
     fits(seen, &samples, &hits, &mut findings);
     lines(&timed, &hits, &mut findings);
-    if warps::whole(seen, &timed) {
-        warps::scaling(&timed, &mut findings);
+    let whole = warps::whole(seen, &timed);
+    warps::scaling(&timed, whole, &mut findings);
+    if whole {
         warps::locality(&timed, warp, &mut findings);
         let fit = fit_of(&findings, FORMATS[0].bytes());
         warps::tiles(&timed, warp, fit.as_ref(), &mut findings);
     } else {
-        let why = "there was no time for walks by as many work-items as were asked for";
-        unknown(&mut findings, &["texture.locality.warp", "texture.warp_shape.best"], why);
+        unknown(&mut findings, &["texture.locality.warp", "texture.warp_shape.best"], warps::LATE);
     }
     layout::analyse(seen, &timed, &mut findings);
     sharing(seen, &mut findings);

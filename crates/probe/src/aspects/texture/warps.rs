@@ -2,24 +2,33 @@
 
 use super::super::Seen;
 use super::super::cores::full;
+use super::super::timer::unknown;
 use super::paths::Pattern;
 use super::spec::{FORMATS, Kind};
 use super::timed::Timed;
-use crate::{Curve, Finding, Findings, Outcome, Record};
+use crate::{Curve, Finding, Findings, Outcome};
+use std::collections::BTreeMap;
 use warpsight_ir::profile::{Fact, Source};
 use warpsight_ir::texture::{Path, TexelFit};
 
 /// Whether walks by as many lanes as were asked for at most were made: of fewer, what is said of the most would be said of others. Where a run ended
 /// early that is not so.
 pub(super) fn whole(seen: &Seen, timed: &[Timed]) -> bool {
-    let late = |record: &Record| record.phase == super::NAME && matches!(record.outcome, Outcome::Skipped { later: true, .. });
+    // What was tried again is what it came to.
+    let last: BTreeMap<&str, &Outcome> =
+        seen.records.iter().filter(|record| record.phase == super::NAME).map(|record| (&*record.name, &record.outcome)).collect();
+    let late = |outcome: &&Outcome| matches!(outcome, Outcome::Skipped { later: true, .. });
     let most = super::TOGETHER.into_iter().filter(|lanes| *lanes <= full(seen.device)).max();
     let tiles = timed.iter().filter(|own| matches!(own.spec.kind, Kind::Tile(across) if Some(across) == most));
-    !seen.records.iter().any(late) || tiles.count() > 0
+    !last.values().any(late) || tiles.count() > 0
 }
 
-/// Figure 4 of paper 000: throughput of each pattern by work-items, beside that of one that goes down a column.
-pub(super) fn scaling(timed: &[Timed], findings: &mut Findings) {
+/// Why what is said of the most lanes is unknown.
+pub(super) const LATE: &str = "there was no time for walks by as many work-items as were asked for";
+
+/// Figure 4 of paper 000: throughput of each pattern by work-items, beside that of one that goes down a column; what of it is kept by the most
+/// lanes is unknown where not all walks were made.
+pub(super) fn scaling(timed: &[Timed], whole: bool, findings: &mut Findings) {
     let format = FORMATS[0];
     let of = |pattern: Pattern| {
         let own = timed.iter().filter(move |own| own.spec.kind == Kind::Pattern(pattern) && own.spec.format == format);
@@ -35,7 +44,9 @@ pub(super) fn scaling(timed: &[Timed], findings: &mut Findings) {
         let key = |of: &str| format!("texture.scaling.{}.{of}", pattern.word());
         let cite = "fetches a second of one work-item, those of a column 1 (paper 000, figure 4)";
         findings.number(key("gain"), Fact::known(alone / one, Source::Measured, cite));
-        if let Some(&(lanes, rate)) = rates.last() {
+        if !whole {
+            unknown(findings, &[&key("kept")], LATE);
+        } else if let Some(&(lanes, rate)) = rates.last() {
             let cite =
                 format!("fetches a second of {lanes} work-items, those of one of the same pattern {lanes} times (paper 000, figure 4)");
             findings.number(key("kept"), Fact::known(rate / (alone * f64::from(lanes)), Source::Measured, cite));

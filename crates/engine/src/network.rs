@@ -305,10 +305,10 @@ impl<'a> Network<'a> {
 
     /// For every tensor its place, such that the whole network is predicted to take the least, as far as tables hold it ([`places::least`]).
     fn place(&self, ranked: &[ByPattern]) -> Result<Vec<Place>, EngineError> {
-        let nothing = |name: &str, first: &str| EngineError::NothingVerified { name: name.to_owned(), tried: 0, first: first.to_owned() };
         let tables = self.steps.iter().map(|step| {
             let table = Table::of(&self.activations(step), ranked[step.family].iter().map(|(pattern, time)| (pattern.clone(), time.0)));
-            if table.is_empty() { Err(nothing(&step.name, "no configuration of it fits the device")) } else { Ok(table) }
+            let first = "no configuration of it fits the device".to_owned();
+            if table.is_empty() { Err(EngineError::NothingVerified { name: step.name.clone(), tried: 0, first }) } else { Ok(table) }
         });
         let held = (0..self.values.len()).filter(|&value| !self.values[value].free);
         places::least(tables.collect::<Result<_, _>>()?, self.values.len(), held)

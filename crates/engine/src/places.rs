@@ -78,7 +78,7 @@ impl Table {
         if let Ok(at) = self.tensors.binary_search(&tensor) {
             self.tensors.remove(at);
             let own = self.taken.into_iter().filter(|(key, _)| key[at] == place);
-            self.taken = own.map(|(mut key, time)| (without(&mut key, at), time)).collect();
+            self.taken = own.map(|(key, time)| (without(key, at), time)).collect();
         }
         self
     }
@@ -87,9 +87,9 @@ impl Table {
     fn out(self, tensor: usize) -> (Self, Gone) {
         let mut best: BTreeMap<Vec<Place>, (f64, Place)> = BTreeMap::new();
         let at = self.tensors.binary_search(&tensor).unwrap_or_default();
-        for (mut key, time) in self.taken {
+        for (key, time) in self.taken {
             let place = key[at];
-            let least = best.entry(without(&mut key, at)).or_insert((time, place));
+            let least = best.entry(without(key, at)).or_insert((time, place));
             if time < least.0 {
                 *least = (time, place);
             }
@@ -100,9 +100,9 @@ impl Table {
     }
 }
 
-fn without(key: &mut Vec<Place>, at: usize) -> Vec<Place> {
+fn without(mut key: Vec<Place>, at: usize) -> Vec<Place> {
     key.remove(at);
-    std::mem::take(key)
+    key
 }
 
 /// The tables that are left, and who lies beside whom in them.

@@ -21,8 +21,8 @@ pub struct Crowd {
 }
 
 impl Crowd {
-    /// Of a field in a cache of so many sets of lines of so many bytes; blocks of this kernel follow each other.
-    pub fn of(field: &Field, blocks: &Subject, line: i64, sets: i64) -> Self {
+    /// Lines of a field, of so many bytes, that blocks of a kernel which follow each other walk through until some are met again; ascending.
+    pub fn walk(field: &Field, blocks: &Subject, line: i64) -> Vec<i64> {
         let stride = |touch: &Touch, var: &Var| touch.stride(&field.geometry, var.id);
         // Where lines are met again, the next blocks' walk is the same one.
         let again = |var: &Var| field.touches.iter().any(|touch| stride(touch, var).abs() < line);
@@ -42,8 +42,13 @@ impl Crowd {
         }
         lines.sort_unstable();
         lines.dedup();
-        let bytes = (lines.len() as i64 * line) as f64;
-        let mut met: Vec<i64> = lines.iter().map(|at| at.rem_euclid(sets)).collect();
+        lines
+    }
+
+    /// Of a walk in a cache of so many sets.
+    pub fn of(walk: &[i64], line: i64, sets: i64) -> Self {
+        let bytes = (walk.len() as i64 * line) as f64;
+        let mut met: Vec<i64> = walk.iter().map(|at| at.rem_euclid(sets)).collect();
         met.sort_unstable();
         met.dedup();
         Self { bytes, share: (met.len() as f64 / sets as f64).min(1.0) }

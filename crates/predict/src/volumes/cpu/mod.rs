@@ -100,13 +100,13 @@ pub fn on_cpu(kernel: &Kernel, on: &Profile, notes: &mut Vec<String>) -> Result<
     let memory = |bytes: f64| Memory { fetch: size, write: size, l2_effective: bytes, last_level: None };
     let steps = Steps::of(&units, &memory(line), &Wave { blocks: 1 }, CURVE.spread);
     let caches = [(&m.buffer_l1, 1.0, true), (&m.l2, 1.0, true), (&m.llc, f64::from(m.llc.instances.get().copied().unwrap_or(1)), false)];
+    let walks: Vec<Vec<i64>> = subject.fields.iter().map(|field| Crowd::walk(field, &units, line as i64)).collect();
     let mut behind: Vec<Level> = Vec::new();
     for (cache, instances, indexed) in caches {
         let Some(bytes) = cache.bytes.get() else { continue };
         // Sets of the first levels are bits of the address, those of the last a hash of it.
         let sets = cache.ways.get().filter(|_| indexed).map_or(1, |&ways| (bytes.0 / line / f64::from(ways)) as i64).max(1);
-        let crowds: Vec<Crowd> =
-            if sets > 1 { subject.fields.iter().map(|field| Crowd::of(field, &units, line as i64, sets)).collect() } else { vec![] };
+        let crowds: Vec<Crowd> = if sets > 1 { walks.iter().map(|walk| Crowd::of(walk, line as i64, sets)).collect() } else { vec![] };
         let memory = memory(bytes.0 * instances);
         let mut moved = steps.volumes(&memory, &CURVE, &crowds);
         drawn::add(&mut moved, &subject, &memory, 0.0);

@@ -22,7 +22,10 @@ pub(super) fn analyse(seen: &Seen) -> Findings {
         };
         let route = Known::of(&timed, name);
         if let Some(levels) = &route.levels {
-            found(&mut findings, &timed, &route, levels, word, seen.found.get("cores"));
+            match early(seen, &timed, &route) {
+                Some(why) => untold(&mut findings, &route, levels, word, &why),
+                None => found(&mut findings, &timed, &route, levels, word, seen.found.get("cores")),
+            }
         }
     }
     for word in ["buffer", "texture"] {
@@ -51,6 +54,27 @@ fn unwalked(seen: &Seen, word: &str) -> String {
         0 => "no walk was tried: out of time, or the device has nothing of the kind".to_owned(),
         walks => format!("{walks} walks are too few to tell, or the clock cannot tell them from nothing"),
     })
+}
+
+/// Why walks of a route ended before groups walked at once: then which level its nearest cache is nobody knows, nor what the ladder has left to
+/// show.
+fn early(seen: &Seen, timed: &[Timed], route: &Known) -> Option<String> {
+    let own = |record: &&Record| record.phase == super::NAME && record.name.split(' ').next() == Some(route.name.word());
+    let late = seen.records.iter().filter(own).find_map(|record| match &record.outcome {
+        Outcome::Skipped { why, later: true } => Some(format!("`{}` did not run: {why}", record.name)),
+        _ => None,
+    });
+    late.filter(|_| !route.walked_together(timed, 0))
+}
+
+/// Of walks that ended early the curve alone, and where it seems to rise.
+fn untold(findings: &mut Findings, route: &Known, levels: &Levels, word: &str, why: &str) {
+    let seems = levels.caches.first().map(|level| format!("; walks take longer from about {:.0} B on", level.bytes)).unwrap_or_default();
+    for key in ["capacity_bytes", "line_bytes", "latency_s"] {
+        let unshared = format!("{why}, so that nobody knows whether the nearest cache is a core's own{seems}");
+        findings.number(format!("{word}.l1.{key}"), Fact::unknown(unshared));
+    }
+    findings.curves.push(curve(route, levels));
 }
 
 /// The second level of both ways is one cache where what is known of its size agrees: its size is what both allow.
@@ -174,10 +198,14 @@ fn found(findings: &mut Findings, seen: &[Timed], route: &Known, levels: &Levels
     if route.name != Route::Constant && levels.caches.last().is_some_and(|level| reach >= 3.0 * level.bytes) {
         findings.number(format!("{word}.memory.latency_s"), about(last));
     }
+    findings.curves.push(curve(route, levels));
+}
+
+fn curve(route: &Known, levels: &Levels) -> Curve {
     let mut points: Vec<[f64; 4]> =
         route.points.iter().map(|p| [p.bytes, p.seconds, p.seconds * (1.0 - route.noise), p.seconds * (1.0 + route.noise)]).collect();
     points.sort_by(|a, b| a[0].total_cmp(&b[0]));
-    findings.curves.push(Curve {
+    Curve {
         title: format!("Latency of a dependent load against footprint, {}", route.name.word()),
         figure: Some("001, figure 6".into()),
         x: "footprint [B]".into(),
@@ -186,7 +214,7 @@ fn found(findings: &mut Findings, seen: &[Timed], route: &Known, levels: &Levels
         model: points.iter().map(|point| [point[0], levels.seconds(point[0])]).collect(),
         changes: levels.caches.iter().map(|level| level.bytes).collect(),
         points,
-    });
+    }
 }
 
 #[cfg(test)]

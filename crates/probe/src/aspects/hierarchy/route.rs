@@ -216,6 +216,14 @@ impl Known {
         rises.map(|two| (two[0].0, two[1].0 - 1))
     }
 
+    /// Whether groups walked at once through parts of a level of their own, and through next to nothing: whether they share it is seen.
+    pub(super) fn walked_together(&self, seen: &[Timed], n: usize) -> bool {
+        let Some(level) = self.levels.as_ref().and_then(|levels| levels.caches.get(n)) else { return false };
+        let own = || seen.iter().filter(|timed| timed.spec.route == self.name && timed.spec.walkers > 1);
+        let part = |timed: &Timed| (0.55..0.85).contains(&(timed.spec.range as f64 / level.bytes));
+        own().any(|walk| part(walk) && own().any(|other| other.spec.range == LEAST_LINES * u64::from(walk.spec.stride)))
+    }
+
     /// Whether a level ends where pages are too many to be translated, not where their lines are too many to be held: then a few lines in as
     /// many pages wait as much longer as the level's misses do, though a nearer cache may hold them.
     pub(super) fn is_translation(&self, seen: &[Timed], n: usize) -> bool {

@@ -67,8 +67,8 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
     let inputs = inputs(args, &loaded)?;
     let mut target = args.target.open()?;
     let mut record = args.store.open(target.device.info(), CostModel::<Kernel>::id(&KernelModel))?;
-    let judging = Judging::first(&target);
     let mut plan = loaded.plan.clone();
+    let judging = Judging::first(&plan, &target);
     let mut settled = Settled::again(&mut plan, &judging, &target, &record)?;
     let mut network = Network::new(&plan)?;
     let mut rng = fastrand::Rng::new();

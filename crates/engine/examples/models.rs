@@ -6,6 +6,7 @@
 //! configurations in which these knobs have these values. `DEVICE` is sim:adreno640 (times are simulated) or opencl:N (measured). Lines that
 //! begin with `*` are of the first half; at their end what each limiter takes alone. `kept=FILE` keeps times, a line of JSON each, and times nothing
 //! again that is there, so that a changed model is held against the same ones; with 0 configurations what the file has is judged.
+//! Kernels run in this process: on PoCL set `POCL_AFFINITY=1`, as `optimize` does, or both threads may run on one processor.
 
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -19,7 +20,7 @@ use warpsight_generate::operators::parse_operator;
 use warpsight_generate::prune::{Allowance, prune};
 use warpsight_generate::{Passes, ScheduleFamily};
 use warpsight_ir::sample::{geometric_error, spearman};
-use warpsight_ir::{Config, Family, Limiter, Profile, Ranked, Seconds, profile};
+use warpsight_ir::{Bytes, Config, Family, Limiter, Profile, Ranked, Seconds, profile};
 use warpsight_predict::KernelModel;
 use warpsight_predict::coarse::Coarse;
 use warpsight_run::Device;
@@ -69,7 +70,7 @@ fn judge(
 ) -> Result<(), Box<dyn Error>> {
     let judge = Judge { profile: on, model: &KernelModel, allowance: Allowance::of(on), passes: Passes::default(), top: 1, runs: 5 };
     let mut rng = fastrand::Rng::with_seed(1);
-    let counts = Coarse::of(on)?;
+    let counts = Coarse::of(on, Bytes(0.0))?;
     let is_wanted = |config: &Config| {
         let knobs = family.space().describe(config);
         wanted.iter().all(|(knob, value)| knobs.get(knob.as_str()).is_none_or(|own| own.to_string() == *value))

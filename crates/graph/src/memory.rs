@@ -3,7 +3,7 @@
 use crate::graph::TensorId;
 use crate::plan::{Plan, PlanRole};
 use std::collections::{BTreeMap, HashMap, HashSet};
-use warpsight_ir::ImageFormat;
+use warpsight_ir::{Bytes, ImageFormat};
 
 /// What kind of memory a tensor needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,6 +101,13 @@ pub fn plan(requests: &[Request], onto: &BTreeMap<usize, usize>) -> MemoryPlan {
         peak: requests.iter().map(|r| alive(r.first)).max().unwrap_or(0),
         slots,
     }
+}
+
+/// The memory that operators hand on to each other in: the most bytes of what they write that is needed at one time.
+pub fn handed_on(plan: &Plan) -> Bytes {
+    let bytes = |id: TensorId| (plan.tensor(id).len() as u64).saturating_mul(u64::from(plan.tensor(id).element.bytes()));
+    let request = |(id, (first, last))| Request { bytes: bytes(id), storage: Storage::Buffer, first, last };
+    Bytes(self::plan(&live_ranges(plan).into_iter().map(request).collect::<Vec<_>>(), &BTreeMap::new()).peak as f64)
 }
 
 /// First and last operator at which each tensor that an operator writes is needed: an output until the end, an intermediate until

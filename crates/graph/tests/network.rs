@@ -87,5 +87,6 @@ fn distinct_operators_and_memory() {
     let requests: Vec<_> = ranges.iter().map(request).collect();
     let memory = memory::plan(&requests, &BTreeMap::new());
     assert!(memory.total * 5 < memory.naive, "{memory:?}");
+    assert_eq!(memory::handed_on(&plan).0, memory.peak as f64);
     assert!(memory.peak <= memory.total && memory.total <= 2 * memory.peak, "{memory:?}");
 }

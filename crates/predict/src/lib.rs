@@ -48,5 +48,5 @@ pub mod time;
 pub mod volumes;
 pub mod walk;
 
-pub use model::KernelModel;
+pub use model::{InPass, KernelModel};
 pub use stage::StageRoofline;

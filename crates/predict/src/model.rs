@@ -4,7 +4,7 @@ use crate::coarse::Coarse;
 use crate::doubt::{Pick, Spreads};
 use crate::volumes::report::{Report, Settings, Work, report};
 use warpsight_ir::{
-    Config, CostModel, Estimate, Family, Kernel, Limits, ModelId, NoEstimate, Profile, RankFamily, Ranked, Ranking, Seconds,
+    Bytes, Config, CostModel, Estimate, Family, Kernel, Limits, ModelId, NoEstimate, Profile, RankFamily, Ranked, Ranking, Seconds,
 };
 
 /// How many configurations are counted exactly for each that is asked for, and at least.
@@ -12,17 +12,39 @@ const AGAIN: (usize, usize) = (4, 48);
 
 /// The model of kernels: all configurations of a family are counted coarsely ([`crate::coarse`]), the best again exactly
 /// ([`crate::volumes`], paper 002); both counts go through one time model ([`crate::time`]; on CPUs [`crate::volumes::cpu`]).
+///
+/// Of a kernel that is launched again and again: it finds in caches what the launch before left there. [`InPass`] is the same of others.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct KernelModel;
 
+/// The model of kernels that are launched one after another, as a network's are: before one comes again the others have touched `between` bytes,
+/// and caches hold that much less of what it left. All tensors are taken to be met again as late; constants are met later still.
+#[derive(Clone, Copy, Debug)]
+pub struct InPass {
+    /// What kernels hand on to each other.
+    pub between: Bytes,
+}
+
 impl CostModel<Kernel> for KernelModel {
     fn id(&self) -> ModelId {
-        ModelId { name: "counts".to_owned(), version: 14, fit: crate::volumes::fitted::digest() }
+        ModelId { name: "counts".to_owned(), version: 15, fit: crate::volumes::fitted::digest() }
+    }
+
+    fn estimate(&self, kernel: &Kernel, on: &Profile) -> Result<Estimate, NoEstimate> {
+        ALONE.estimate(kernel, on)
+    }
+}
+
+const ALONE: InPass = InPass { between: Bytes(0.0) };
+
+impl CostModel<Kernel> for InPass {
+    fn id(&self) -> ModelId {
+        KernelModel.id()
     }
 
     fn estimate(&self, kernel: &Kernel, on: &Profile) -> Result<Estimate, NoEstimate> {
         let points = kernel.launch.group_count().saturating_mul(u64::from(kernel.launch.group_size()));
-        Ok(Estimate::from(&report(&Work { kernel, points }, on, &Settings { brief: true, ..Settings::default() })?))
+        Ok(Estimate::from(&report(&Work { kernel, points }, on, &Settings { brief: true, between: self.between, ..Settings::default() })?))
     }
 }
 
@@ -41,8 +63,19 @@ impl From<&Report> for Estimate {
 
 impl RankFamily for KernelModel {
     fn ranking<'a>(&'a self, family: &'a dyn Family, on: &'a Profile, k: usize) -> Result<Box<dyn Ranking + Send + 'a>, NoEstimate> {
+        ALONE.ranking(family, on, k)
+    }
+
+    fn expected_loss(&self, ranked: &[Ranked]) -> Option<f64> {
+        ALONE.expected_loss(ranked)
+    }
+}
+
+impl RankFamily for InPass {
+    fn ranking<'a>(&'a self, family: &'a dyn Family, on: &'a Profile, k: usize) -> Result<Box<dyn Ranking + Send + 'a>, NoEstimate> {
         let again = k.saturating_mul(AGAIN.0).max(AGAIN.1);
-        Ok(Box::new(TwoCounts { family, on, coarse: Coarse::of(on)?, k, near: Best::of(again) }))
+        let coarse = Coarse::of(on, self.between)?;
+        Ok(Box::new(TwoCounts { family, on, model: *self, coarse, k, near: Best::of(again) }))
     }
 
     fn expected_loss(&self, ranked: &[Ranked]) -> Option<f64> {
@@ -54,6 +87,7 @@ impl RankFamily for KernelModel {
 struct TwoCounts<'a> {
     family: &'a dyn Family,
     on: &'a Profile,
+    model: InPass,
     coarse: Coarse<'a>,
     k: usize,
     /// What is to be counted exactly, by coarse seconds.
@@ -78,7 +112,7 @@ impl Ranking for TwoCounts<'_> {
     fn nearest(&self, number: usize) -> Result<Vec<Ranked>, NoEstimate> {
         let mut best = Best { refused: self.near.refused.clone(), ..Best::of(self.k.min(number)) };
         for (_, config) in self.near.kept.iter().take(number) {
-            match KernelModel.estimate(&self.family.kernel(config), self.on) {
+            match self.model.estimate(&self.family.kernel(config), self.on) {
                 Ok(estimate) => best.take(estimate.time.0, Ranked { config: config.clone(), estimate }),
                 Err(error) => {
                     best.refuse(error);

@@ -4,10 +4,10 @@ use warpsight_ir::layout::ImageLayout;
 use warpsight_ir::profile::{Fact, Source};
 use warpsight_ir::text::parse;
 use warpsight_ir::{Bytes, Checked, CostModel, Kernel, Limiter, NoEstimate, Profile, profile};
-use warpsight_predict::KernelModel;
 use warpsight_predict::coarse::Coarse;
 use warpsight_predict::coarse::requests::{Lines, Requests, requests};
 use warpsight_predict::time::waits;
+use warpsight_predict::{InPass, KernelModel};
 
 fn kernel(text: &str) -> Kernel {
     let program = parse(text).unwrap_or_else(|e| panic!("{e}"));
@@ -166,7 +166,7 @@ fn a_missing_number_is_named() {
 fn both_counts_of_what_boxes_tell_exactly_are_one() {
     let on = adreno();
     let kernel = copy("g, l", "g, l");
-    let coarse = Coarse::of(&on).expect("known").seconds(&kernel).expect("counted");
+    let coarse = Coarse::of(&on, Bytes(0.0)).expect("known").seconds(&kernel).expect("counted");
     let exact = KernelModel.estimate(&kernel, &on).expect("counted");
     assert_eq!(coarse.1, exact.limiter());
     assert!((coarse.0.0 / exact.time.0 - 1.0).abs() < 1e-9, "{coarse:?} {exact:?}");
@@ -220,4 +220,32 @@ fn groups_live_whole_lives() {
     let (one, two, full) = (latency(32), latency(34), latency(64));
     assert!((1.8..2.01).contains(&(two / one)), "{one} s, {two} s");
     assert!((0.9..1.1).contains(&(full / two)), "{two} s, {full} s");
+}
+
+/// On a GPU, too, the second level holds less of what a launch left the more others touch before it comes again; by either count.
+#[test]
+fn others_take_the_second_level() {
+    let kernel = kernel(
+        "program copy {
+  read buffer x: f32[64, 64]
+  write buffer y: f32[64, 64]
+  groups g = 64
+  lanes l = 64
+  {
+    let v = x[g, l]
+    y[g, l] = v
+  }
+}",
+    );
+    let on = profile::builtin("adreno640").expect("known").expect("reads");
+    let memory = |between: f64| {
+        let between = Bytes(between);
+        let exact = InPass { between }.estimate(&kernel, &on).expect("counted");
+        let coarse = Coarse::of(&on, between).expect("known").counts(&kernel).expect("counted").dram.expect("known");
+        [exact.volumes.dram.0, coarse.load + coarse.store]
+    };
+    // 16 KiB each way.
+    let [alone, others] = [0.0, 1e7].map(memory);
+    assert!(alone.iter().all(|&bytes| bytes < 3000.0), "{alone:?}");
+    assert!(others.iter().all(|&bytes| (32000.0..=32768.5).contains(&bytes)), "{others:?}");
 }

@@ -2,9 +2,10 @@
 
 use warpsight_ir::accesses::text;
 use warpsight_ir::profile::{Cache, Fact, Profile, Source, builtin};
-use warpsight_ir::{Bytes, BytesPerSecond, Checked, Cycles, Hertz, Kernel, Limiter, Nest, Seconds};
+use warpsight_ir::{Bytes, BytesPerSecond, Checked, CostModel, Cycles, Hertz, Kernel, Limiter, Nest, Seconds};
 use warpsight_predict::coarse::Coarse;
 use warpsight_predict::volumes::report::{Report, Settings, Work, report};
+use warpsight_predict::{InPass, KernelModel};
 
 fn known<T>(value: T) -> Fact<T> {
     Fact::known(value, Source::Assumed, "a CPU made up for tests")
@@ -295,7 +296,7 @@ fn accesses_that_stand_for_several_count_as_these() {
         all
     }
     let on = wide();
-    let coarse = Coarse::of(&on).expect("known");
+    let coarse = Coarse::of(&on, Bytes(0.0)).expect("known");
     for (rows, vectors, width) in [(8, 2, 16), (4, 8, 8), (2, 1, 16)] {
         let whole = product_kernel(rows, vectors, width, 1024);
         let mut outline = whole.clone();
@@ -316,7 +317,7 @@ fn both_counts_know_what_launches_leave() {
         let program = warpsight_ir::text::parse(text).unwrap_or_else(|error| panic!("{error}"));
         let kernel = Kernel::of(&Checked::new(program).expect("valid")).expect("a kernel");
         let exact = report(&Work { kernel: &kernel, points: 1 }, on, &Settings::default()).unwrap_or_else(|error| panic!("{error:?}"));
-        [exact.seconds.0, Coarse::of(on).expect("known").seconds(&kernel).expect("known").0.0]
+        [exact.seconds.0, Coarse::of(on, Bytes(0.0)).expect("known").seconds(&kernel).expect("known").0.0]
     };
     // 8 MiB, of which half is loaded before it is stored: 12 MiB from memory at 40 GB/s, or from the last level at 100.
     let mut small = cpu();
@@ -326,6 +327,28 @@ fn both_counts_know_what_launches_leave() {
         assert!((coarse / exact - 1.0).abs() < 0.1, "{coarse} {exact}");
     }
     assert!(gone[1] - held[1] > 150e-6, "{gone:?} {held:?}");
+}
+
+/// Of a network's kernel the first levels hold nothing any more when it comes again, the last one what is not too much; by either count.
+#[test]
+fn what_others_touch_is_gone_for_the_next_launch() {
+    let text = "program copy { read buffer a: f32[256, 256] write buffer c: f32[256, 256] groups y = 256, x = 16 \
+                { let v = a[y, x * 16 : 16] c[y, x * 16] = v } }";
+    let kernel = Kernel::of(&Checked::new(warpsight_ir::text::parse(text).expect("a program")).expect("valid")).expect("a kernel");
+    let of = |between: f64| {
+        let (between, on) = (Bytes(between), cpu());
+        let exact = InPass { between }.estimate(&kernel, &on).expect("counted");
+        let coarse = Coarse::of(&on, between).expect("known").seconds(&kernel).expect("known").0;
+        assert!((coarse.0 / exact.time.0 - 1.0).abs() < 0.1, "{coarse:?} {exact:?}");
+        [Limiter::Llc, Limiter::Dram].map(|own| exact.limits.0.iter().find(|limit| limit.0 == own).map_or(0.0, |limit| limit.1.0))
+    };
+    // 256 KiB and twice as much that is stored: 0.75 MiB at 100 GB/s from the last level, at 40 from memory.
+    let [alone, near, far] = [0.0, 8388608.0, 67108864.0].map(of);
+    assert!(alone[0] < 2e-7 && alone[1] < 1e-7, "{alone:?}");
+    assert!((7.7e-6..7.9e-6).contains(&near[0]) && near[1] < 1e-6, "{near:?}");
+    assert!((7.8e-6..7.9e-6).contains(&far[0]) && (1.95e-5..1.97e-5).contains(&far[1]), "{far:?}");
+    let time = |model: &dyn CostModel<Kernel>| model.estimate(&kernel, &cpu()).expect("counted").time;
+    assert_eq!(time(&KernelModel), time(&InPass { between: Bytes(0.0) }));
 }
 
 /// 16 vectors of 16 lanes fit 32 registers, 32 vectors of 8 lanes do not, though both are 256 elements.
@@ -422,7 +445,7 @@ fn lines_that_cores_share_are_waited_for() {
     let coarse = |groups: &str, body: &str| {
         let text = format!("program store {{ read buffer a: f32[64, 64] write buffer c: f32[64, 64] groups {groups} {{ {body} }} }}");
         let kernel = Kernel::of(&Checked::new(warpsight_ir::text::parse(&text).expect("parses")).expect("valid")).expect("a kernel");
-        Coarse::of(&cpu()).expect("known").seconds(&kernel).expect("known")
+        Coarse::of(&cpu(), Bytes(0.0)).expect("known").seconds(&kernel).expect("known")
     };
     let quarter = "let v = a[y, x * 4 : 4] c[y, x * 4] = v";
     let [apart, together] = ["y = 64, x = 16", "x = 16, y = 64"].map(|groups| waits(groups, quarter, &cpu()));

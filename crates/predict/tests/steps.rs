@@ -90,7 +90,7 @@ fn brute(kernel: &Kernel, wave: usize, lines: usize) -> [f64; 2] {
 }
 
 fn counted(kernel: &Kernel, wave: u64, lines: usize) -> Dram {
-    let memory = Memory { fetch: LINE, write: LINE, l2_effective: (lines * LINE as usize) as f64, last_level: None };
+    let memory = Memory { fetch: LINE, write: LINE, l2_effective: (lines * LINE as usize) as f64, last_level: None, between: 0.0 };
     dram(&Subject::of(kernel).unwrap(), &memory, &Wave { blocks: wave }, &STRICT)
 }
 

@@ -30,7 +30,8 @@ use warpsight_ir::{Family, KnobValue, Name, Seconds, TimeSource};
 pub fn run(path: &Path, args: &Args, target: &mut Target, record: &mut Record, json: bool) -> Result<(), Failure> {
     let loaded = load(path, &args.input_shape)?;
     let mut plan = loaded.plan.clone();
-    let settled = Settled::anew(&mut plan, &Judging::new(target, args.top, args.runs), target, args.sequences.as_deref())?;
+    let judging = Judging::in_pass(&plan, target, args.top, args.runs);
+    let settled = Settled::anew(&mut plan, &judging, target, args.sequences.as_deref())?;
     match settle_on(path, &loaded, &plan, &settled, (args, json), target, record) {
         Err(failure) if settled.failed(&failure) => {
             settle_on(path, &loaded, &loaded.plan, &Settled::as_it_is(&loaded.plan), (args, json), target, record)
@@ -121,7 +122,7 @@ pub fn optimize(
     record: &mut Record,
 ) -> Result<Done, Failure> {
     let plan = network.plan();
-    let judging = Judging::new(target, args.top, args.runs);
+    let judging = Judging::in_pass(plan, target, args.top, args.runs);
     let mut rng = fastrand::Rng::new();
     let mut choice = choose(network, &judging, target, record, &mut rng)?;
     let mut searched = Searched::default();

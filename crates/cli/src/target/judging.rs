@@ -1,15 +1,16 @@
 //! By what configurations are judged.
 
 use super::Target;
-use super::model::Model;
 use warpsight_engine::tune::Judge;
 use warpsight_generate::Passes;
 use warpsight_generate::prune::Allowance;
-use warpsight_ir::Profile;
+use warpsight_graph::Plan;
+use warpsight_graph::memory::handed_on;
+use warpsight_ir::{Bytes, Profile, RankFamily};
 
 /// The model and limits a run judges by.
 pub struct Judging {
-    model: Model,
+    model: Box<dyn RankFamily + Sync>,
     allowance: Allowance,
     passes: Passes,
     top: usize,
@@ -17,16 +18,23 @@ pub struct Judging {
 }
 
 impl Judging {
-    /// By so many of the model's first choices, each timed in so many runs.
+    /// By so many of the model's first choices, each timed in so many runs; a kernel is launched again and again.
     pub fn new(target: &Target, top: u32, runs: u32) -> Self {
-        Self { model: target.model, allowance: target.allowance, passes: target.passes, top: top as usize, runs }
+        Self::between(Bytes(0.0), target, top, runs)
+    }
+    /// The same of the kernels of a network, which are launched one after another.
+    pub fn in_pass(plan: &Plan, target: &Target, top: u32, runs: u32) -> Self {
+        Self::between(handed_on(plan), target, top, runs)
+    }
+    fn between(bytes: Bytes, target: &Target, top: u32, runs: u32) -> Self {
+        Self { model: target.model.get(bytes), allowance: target.allowance, passes: target.passes, top: top as usize, runs }
     }
     /// The model's first choice, briefly timed: for verbs that only run.
-    pub fn first(target: &Target) -> Self {
-        Self::new(target, 1, 5)
+    pub fn first(plan: &Plan, target: &Target) -> Self {
+        Self::in_pass(plan, target, 1, 5)
     }
     /// For the engine.
     pub fn judge<'a>(&'a self, profile: &'a Profile) -> Judge<'a> {
-        Judge { profile, model: self.model.get(), allowance: self.allowance, passes: self.passes, top: self.top, runs: self.runs }
+        Judge { profile, model: &*self.model, allowance: self.allowance, passes: self.passes, top: self.top, runs: self.runs }
     }
 }

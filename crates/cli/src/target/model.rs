@@ -1,8 +1,8 @@
 //! The models there are.
 
 use clap::ValueEnum;
-use warpsight_ir::RankFamily;
-use warpsight_predict::KernelModel;
+use warpsight_ir::{Bytes, RankFamily};
+use warpsight_predict::InPass;
 use warpsight_predict::baselines::{ReuseDistance, Roofline};
 use warpsight_predict::paper000::Paper000;
 
@@ -21,13 +21,13 @@ pub enum Model {
 }
 
 impl Model {
-    /// The model.
-    pub fn get(self) -> &'static (dyn RankFamily + Sync) {
+    /// The model, of kernels between two launches of which others touch so many bytes.
+    pub fn get(self, between: Bytes) -> Box<dyn RankFamily + Sync> {
         match self {
-            Self::Counts => &KernelModel,
-            Self::Paper000 => &Paper000,
-            Self::Roofline => &Roofline,
-            Self::ReuseDistance => &ReuseDistance,
+            Self::Counts => Box::new(InPass { between }),
+            Self::Paper000 => Box::new(Paper000),
+            Self::Roofline => Box::new(Roofline),
+            Self::ReuseDistance => Box::new(ReuseDistance),
         }
     }
 }

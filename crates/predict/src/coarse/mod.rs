@@ -36,14 +36,16 @@ pub struct Coarse<'p> {
     texture_instances: f64,
     /// `None` where buffers have no first-level cache.
     l1_bytes: Option<f64>,
+    /// That other launches touch between two of a kernel.
+    between: Bytes,
 }
 
 impl<'p> Coarse<'p> {
-    /// Of a device.
+    /// Of a device, where other launches touch so many bytes between two of a kernel.
     ///
     /// # Errors
     /// What nothing can be said without: warps, cores, clock and the bandwidth of memory.
-    pub fn of(on: &'p Profile) -> Result<Self, NoEstimate> {
+    pub fn of(on: &'p Profile, between: Bytes) -> Result<Self, NoEstimate> {
         let (e, m) = (&on.execution, &on.memory);
         e.clock.need(on, "execution.clock")?;
         m.dram_bandwidth.need(on, "memory.dram_bandwidth")?;
@@ -70,6 +72,7 @@ impl<'p> Coarse<'p> {
             texture_bytes: m.texture_l1.bytes.get().map_or(0.0, |bytes| bytes.0),
             texture_instances: m.texture_l1.instances.get().map_or(cores, |&n| f64::from(n)),
             l1_bytes: m.buffer_l1.bytes.get().map(|bytes| bytes.0),
+            between,
         })
     }
 
@@ -79,7 +82,7 @@ impl<'p> Coarse<'p> {
     /// A kernel that cannot run, or of which nothing is known.
     pub fn seconds(&self, kernel: &Kernel) -> Result<(Seconds, Limiter), NoEstimate> {
         if is_cpu(self.on) {
-            return cpu::coarse(kernel, self.on, &self.requests(kernel));
+            return cpu::coarse(kernel, self.on, self.between, &self.requests(kernel));
         }
         let parts: Parts = parts(&self.counts(kernel)?, self.on);
         let limits = parts.limits(&self.speed);
@@ -163,7 +166,7 @@ impl<'p> Coarse<'p> {
         let touched = || found.tensors.iter().filter(|own| own.touched);
         let total: f64 = touched().map(|own| own.bytes).sum();
         let missing = if total > 0.0 { ((total - cache) / total).max(0.0) } else { 0.0 };
-        let cold = self.left.map_or(1.0, |curve| curve.cold(total, self.l2_bytes));
+        let cold = self.left.map_or(1.0, |curve| curve.cold(total + self.between.0, self.l2_bytes));
         let (mut load, mut store) = (0.0, 0.0);
         for own in touched().filter(|own| of(own)) {
             let sweeps = (groups / own.distinct_groups / concurrent.max(1.0)).max(1.0);

@@ -96,7 +96,7 @@ impl<'k> Exact<'k> {
         on: &Profile,
         resident: Occupancy,
         from: &Origin,
-        caches: &Caches,
+        (caches, between): (&Caches, Bytes),
         (brief, notes): (bool, &mut Vec<String>),
     ) -> Result<Self, NoEstimate> {
         let rule = Rule::of(on);
@@ -196,7 +196,7 @@ impl<'k> Exact<'k> {
             };
             notes.push(format!("a work-item has no registers for all of {what}: {:.3e} bytes are stored and loaded again", spilled.bytes));
         }
-        let dram = behind_l2(&subject, (on, caches), sizes, (&resident, left, spilled), notes)
+        let dram = behind_l2(&subject, (on, caches, between), sizes, (&resident, left, spilled), notes)
             .map(|dram| written_through(dram, &subject, &found, &sectors));
         if !brief {
             remarks(&subject, notes);
@@ -325,7 +325,7 @@ pub fn asked_at_once(on: &Profile) -> Option<f64> {
 /// What the launch moves between the second-level cache and memory.
 fn behind_l2(
     subject: &Subject,
-    (on, caches): (&Profile, &Caches),
+    (on, caches, between): (&Profile, &Caches, Bytes),
     sizes: Sizes,
     (resident, left, spilled): (&Occupancy, f64, Spilled),
     notes: &mut Vec<String>,
@@ -340,7 +340,7 @@ fn behind_l2(
     let fetch = m.dram_fetch.get().map_or(sizes.sector, |bytes| bytes.0 as u32);
     let last_level = m.llc.bytes.get().map(|bytes| bytes.0 * f64::from(m.llc.instances.get().copied().unwrap_or(1)));
     let last_level = last_level.map(|bytes| (bytes, caches.last(on)));
-    let memory = Memory { fetch, write: sizes.sector, l2_effective, last_level };
+    let memory = Memory { fetch, write: sizes.sector, l2_effective, last_level, between: between.0 };
     let cores = on.execution.cores.known_as("execution.cores")?;
     let wave = Wave { blocks: u64::from(*cores) * u64::from(resident.groups) };
     let fitted = caches.second(on);

@@ -31,7 +31,7 @@ pub fn host_profile() -> Profile {
 const KEPT: Duration = Duration::from_secs(24 * 3600);
 
 /// Which measurements are kept: another number where they are made in another way.
-const FORMAT: &str = "1";
+const FORMAT: &str = "2";
 
 /// What was measured of the CPU.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -44,6 +44,8 @@ struct Measured {
     loads: Option<f64>,
     /// Bytes per second that all cores read from L2, L3 and memory; `None` where a level is missing, or longer than what is walked through.
     read: [Option<f64>; 3],
+    /// Cycles that a line of these takes which the one before names.
+    latency: [Option<f64>; 3],
     /// Pages of 4 KiB whose translations are held, and the cycles that one takes that is not.
     pages: Option<(u32, f64)>,
 }
@@ -224,7 +226,7 @@ fn profile(host: &Host) -> Profile {
         Some(found) => measured(
             Hertz,
             found.clock,
-            "chains of additions on all cores at once, the fastest of twelve spans; kept for a day in the folder of caches",
+            "chains of additions on all cores at once, the fastest of 36 spans; kept for a day in the folder of caches",
         ),
         None => stated,
     };
@@ -378,7 +380,14 @@ fn memory(host: &Host, rate: Rate) -> Memory {
     let seconds = |ns: f64| Cycles(ns * 1e-9 * rate.hertz);
     let [l2_read, l3_read, memory_read] = host.measured.map_or([None; 3], |found| found.read);
     let read = |found: Option<f64>, otherwise: Fact<BytesPerSecond>| match found {
-        Some(rate) => measured(BytesPerSecond, rate, "all cores at once read memory of their own in order, the fastest of twelve passes"),
+        Some(rate) => measured(BytesPerSecond, rate, "all cores at once read memory of their own in order, the fastest of 36 passes"),
+        None => otherwise,
+    };
+    let [l2_wait, l3_wait, memory_wait] = host.measured.map_or([None; 3], |found| found.latency);
+    let wait = |found: Option<f64>, otherwise: Fact<Cycles>| match found {
+        Some(cycles) => {
+            measured(Cycles, cycles, "one core asks for a line when the one before has come, in no order; the fastest of 36 spans")
+        }
         None => otherwise,
     };
     Memory {
@@ -394,13 +403,16 @@ fn memory(host: &Host, rate: Rate) -> Memory {
             host,
             l2,
             read(l2_read, rate.bytes([10.0, 32.0, 64.0], "half a line to a line between L1 and L2 at best")),
-            assumed(Cycles(10.0), Cycles(14.0), Cycles(20.0), "12 to 17 cycles on most cores"),
+            wait(l2_wait, assumed(Cycles(10.0), Cycles(14.0), Cycles(20.0), "12 to 17 cycles on most cores")),
         ),
         llc: cache(
             host,
             l3,
             read(l3_read, rate.bytes([3.0, 10.0, 32.0], "sliced caches behind a mesh or ring, shared by all cores")),
-            assumed(Cycles(30.0), Cycles(50.0), Cycles(120.0), "40 to 50 cycles on client parts, twice that on large servers"),
+            wait(
+                l3_wait,
+                assumed(Cycles(30.0), Cycles(50.0), Cycles(120.0), "40 to 50 cycles on client parts, twice that on large servers"),
+            ),
         ),
         dram_bandwidth: read(
             memory_read,
@@ -411,7 +423,10 @@ fn memory(host: &Host, rate: Rate) -> Memory {
                 "8 GB/s a core: two channels of DDR4 or DDR5 feed 4 to 8 cores, twelve feed 96; a virtual machine's share is not known",
             ),
         ),
-        dram_latency: assumed(seconds(60.0), seconds(90.0), seconds(200.0), "90 ns at this clock: 70 to 110 ns on most machines"),
+        dram_latency: wait(
+            memory_wait,
+            assumed(seconds(60.0), seconds(90.0), seconds(200.0), "90 ns at this clock: 70 to 110 ns on most machines"),
+        ),
         sector: line(l1, "CPUID leaf 4 (0x8000001D on AMD): the line of L1; CPU caches fetch whole lines"),
         dram_fetch: line(l2.or(l1), "CPUID leaf 4 (0x8000001D on AMD): the line next to memory; an adjacent-line prefetcher may fetch two"),
         l2_effective: match l2 {

@@ -57,6 +57,7 @@ fn what_was_measured_replaces_assumptions() {
         fma: Some(32.2),
         loads: Some(31.8),
         read: [Some(4e11), None, Some(6e10)],
+        latency: [Some(15.2), Some(210.0), None],
         pages: Some((95, 7.12)),
     });
     let l2 = Some(CacheFacts { bytes: 1 << 20, line: 64, ways: Some(16), sharing: 1 });
@@ -72,6 +73,7 @@ fn what_was_measured_replaces_assumptions() {
     let m = &p.memory;
     assert_eq!([m.l2.bandwidth.get(), m.dram_bandwidth.get()], [4e11, 6e10].map(BytesPerSecond).each_ref().map(Some));
     assert_eq!((m.tlb.reach.get(), m.tlb.miss_latency.get()), (Some(&Bytes(95.0 * 4096.0)), Some(&Cycles(7.12))));
+    assert_eq!([m.l2.latency.get(), m.llc.latency.get()], [Some(&Cycles(15.2)), Some(&Cycles(210.0))]);
     // What was not measured is assumed, at the measured clock.
     assert!(matches!(m.llc.bandwidth, Fact::Known { value: BytesPerSecond(v), source: Source::Assumed, .. } if v == 20.0 * 3.97e9));
 }
@@ -80,7 +82,7 @@ fn what_was_measured_replaces_assumptions() {
 fn what_is_kept_is_read_back_unless_it_makes_no_sense() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("host.json");
-    let found = Measured { clock: 3e9, fma: None, loads: None, read: [None, Some(1e10), None], pages: None };
+    let found = Measured { clock: 3e9, fma: None, loads: None, read: [None, Some(1e10), None], latency: [None; 3], pages: None };
     for (text, read) in [
         (serde_json::to_string(&found).unwrap(), Some(found)),
         ("{\"clock\":0,\"read\":[null,null,null]}".into(), None),

@@ -206,7 +206,7 @@ impl Row {
 }
 
 /// 8 MiB and 64 B: the die's second-level cache and what its memory delivers at once.
-pub const MEMORY: Memory = Memory { fetch: 64, write: 64, l2_effective: 8.0 * 1024.0 * 1024.0, last_level: None };
+pub const MEMORY: Memory = Memory { fetch: 64, write: 64, l2_effective: 8.0 * 1024.0 * 1024.0, last_level: None, between: 0.0 };
 
 /// Launches of 1024³: that of the size scan, and three that the fit has nothing of: a deep block, blocks launched along y and z before x,
 /// and four launches of 256 rows. With them their recorded effective bandwidth and hits of the second level.

@@ -24,6 +24,8 @@ pub struct Memory {
     pub l2_effective: f64,
     /// Bytes of a cache between that and device memory, and how it lets go of lines.
     pub last_level: Option<(f64, Curve)>,
+    /// Bytes that other launches touch between two of this one.
+    pub between: f64,
 }
 
 /// Blocks at work at the same time.

@@ -7,7 +7,8 @@
 //! the resident blocks. Parts that follow each other touch the sum of their lines less those of both together again, a loop of n trips n times
 //! the lines of a trip less its own; in between lies what one part touches of all fields. So all that is met again within a wave has a
 //! distance in bytes, which it survives or not ([`Curve`]). What later waves meet again lies as far apart as [`super::dram`] says, and what a
-//! launch leaves in the second level is there for the next one: kernels are timed again and again. Last levels serve others meanwhile.
+//! launch leaves in the second level is there for the next one, as far as what comes between them leaves it there ([`Memory::between`]). Last
+//! levels serve others meanwhile.
 
 use super::crowd::Crowd;
 use super::dram::{Behind, Curve, Dram, Memory, Runs, Wave, middle};
@@ -51,7 +52,7 @@ impl Steps {
     /// Volumes behind a cache. `crowds`: of each field, where sets matter.
     pub fn volumes(&self, memory: &Memory, curve: &Curve, crowds: &[Crowd]) -> Dram {
         let Self { runs, waves, one, again } = self;
-        let cold = curve.cold(runs.touched(), memory.l2_effective);
+        let cold = curve.cold(runs.touched() + memory.between, memory.l2_effective);
         let load_wave = waves * (0..one.0.len() / 2).map(|field| one.0[slot(field, Side::Loads)]).sum::<f64>();
         runs.summed(load_wave, cold, &|field, side, behind| {
             // Where conditions leave the middle nothing to do, nobody's lines crowd there.

@@ -24,7 +24,8 @@ use loops::{Instructions, Loops, has_loop};
 use smallvec::SmallVec;
 use warpsight_ir::profile::Fact;
 use warpsight_ir::{
-    AccessKind, Affine, Kernel, Limiter, NoEstimate, Profile, Seconds, Space, StorePolicy, TensorPlace, TensorUse, Unknown, VarId, VarKind,
+    AccessKind, Affine, Bytes, Kernel, Limiter, NoEstimate, Profile, Seconds, Space, StorePolicy, TensorPlace, TensorUse, Unknown, VarId,
+    VarKind,
 };
 
 /// Lines that a core waits for at once where no prefetcher helps: line-fill buffers of L1, 10 to 24 on such cores.
@@ -82,11 +83,11 @@ pub struct Level {
     pub per_field: Vec<(f64, f64)>,
 }
 
-/// Predicts a launch on a CPU.
+/// Predicts a launch on a CPU; other launches touch `between` bytes before it comes again.
 ///
 /// # Errors
 /// A kernel that cannot be counted, or a profile that knows nothing that limits it.
-pub fn on_cpu(kernel: &Kernel, on: &Profile, notes: &mut Vec<String>) -> Result<(Subject, OnCpu), NoEstimate> {
+pub fn on_cpu(kernel: &Kernel, on: &Profile, between: Bytes, notes: &mut Vec<String>) -> Result<(Subject, OnCpu), NoEstimate> {
     let subject = images::subject(kernel, on)?;
     let m = &on.memory;
     let line = m.buffer_l1.line.need(on, "memory.buffer_l1.line")?.0;
@@ -97,7 +98,7 @@ pub fn on_cpu(kernel: &Kernel, on: &Profile, notes: &mut Vec<String>) -> Result<
 
     let units = if barriers { subject.clone() } else { in_rows(&subject, along) };
     let size = line as u32;
-    let memory = |bytes: f64| Memory { fetch: size, write: size, l2_effective: bytes, last_level: None };
+    let memory = |bytes: f64| Memory { fetch: size, write: size, l2_effective: bytes, last_level: None, between: between.0 };
     let steps = Steps::of(&units, &memory(line), &Wave { blocks: 1 }, CURVE.spread);
     let caches = [(&m.buffer_l1, 1.0, true), (&m.l2, 1.0, true), (&m.llc, f64::from(m.llc.instances.get().copied().unwrap_or(1)), false)];
     let walks: Vec<Vec<i64>> = subject.fields.iter().map(|field| Crowd::walk(field, &units, line as i64)).collect();
@@ -113,7 +114,7 @@ pub fn on_cpu(kernel: &Kernel, on: &Profile, notes: &mut Vec<String>) -> Result<
         let per_field = subject.fields.iter().zip(&moved.per_field).map(|(field, own)| allocated(field, own.1, own.2));
         behind.push(Level::of(per_field.collect()));
     }
-    let translations = translations(&units, &subject, on);
+    let translations = translations(&units, &subject, on, between);
     let sizes = Sizes { warp: 1, sector: size, line: size, banks: 1, texture: None };
     let uses = block_uses(&subject, sizes);
     let asked = subject.fields.iter().zip(&uses).map(|(field, own)| {
@@ -198,7 +199,7 @@ fn levels(volumes: &[f64], on: &Profile) -> Vec<Limit> {
 ///
 /// # Errors
 /// A profile that knows nothing that limits it.
-pub fn coarse(kernel: &Kernel, on: &Profile, found: &Requests) -> Result<(Seconds, Limiter), NoEstimate> {
+pub fn coarse(kernel: &Kernel, on: &Profile, between: Bytes, found: &Requests) -> Result<(Seconds, Limiter), NoEstimate> {
     let accesses = &kernel.accesses;
     let axes = |kind| {
         let own = accesses.vars.iter().enumerate().filter(move |(_, var)| var.kind == kind);
@@ -248,8 +249,8 @@ pub fn coarse(kernel: &Kernel, on: &Profile, found: &Requests) -> Result<(Second
     let largest = touched().map(|own| own.group_bytes).fold(0.0, f64::max);
     let behind = caches.into_iter().filter_map(|(cache, instances)| Some(cache.bytes.get()?.0 * instances)).map(|bytes| {
         let missing = if all > 0.0 { ((all - bytes) / all).max(0.0) } else { 0.0 };
-        // What the launch before left is there.
-        let cold = CURVE.cold(all, bytes);
+        // What the launch before left is there, as far as others left it.
+        let cold = CURVE.cold(all + between.0, bytes);
         // Groups that follow each other share what is most of their working set, where the cache holds all of it.
         let shared = |own: &TensorTraffic| own.group_bytes == largest && of_group <= bytes;
         let own = |own: &TensorTraffic| {
@@ -336,11 +337,11 @@ fn asked(subject: &Subject, field: &Field, keep: fn(AccessKind) -> bool) -> f64 
 }
 
 /// Cycles in which cores look up translations: of each page that was touched too long ago, one after another.
-fn translations(units: &Subject, subject: &Subject, on: &Profile) -> Result<f64, Unknown> {
+fn translations(units: &Subject, subject: &Subject, on: &Profile, between: Bytes) -> Result<f64, Unknown> {
     let tlb = &on.memory.tlb;
     let (page, reach) = (tlb.page.known_as("memory.tlb.page")?.0, tlb.reach.known_as("memory.tlb.reach")?.0);
     let miss = tlb.miss_latency.known_as("memory.tlb.miss_latency")?.0;
-    let memory = Memory { fetch: page as u32, write: page as u32, l2_effective: reach, last_level: None };
+    let memory = Memory { fetch: page as u32, write: page as u32, l2_effective: reach, last_level: None, between: between.0 };
     let mut moved = Steps::of(units, &memory, &Wave { blocks: 1 }, CURVE.spread).volumes(&memory, &CURVE, &[]);
     drawn::add(&mut moved, subject, &memory, 0.0);
     Ok(moved.per_field.iter().map(|own| own.1.max(own.2)).sum::<f64>() / page * miss)

@@ -6,7 +6,7 @@ use crate::volumes::fitted::caches::Caches;
 use crate::volumes::fitted::expected::Kind;
 use warpsight_ir::accesses::Order;
 use warpsight_ir::occupancy::Occupancy;
-use warpsight_ir::{Kernel, Limiter, Seconds, Volumes};
+use warpsight_ir::{Bytes, Kernel, Limiter, Seconds, Volumes};
 
 /// A launch and what it is good for.
 #[derive(Clone, Copy, Debug)]
@@ -29,6 +29,8 @@ pub struct Settings {
     pub brief: bool,
     /// Replaces the fitted numbers of caches, as where a fit is judged by what it has not seen.
     pub caches: Option<Caches>,
+    /// Bytes that other launches touch between two of this one: 0 of a kernel that is launched again and again.
+    pub between: Bytes,
 }
 
 /// What a kernel costs on a device, predicted.

@@ -22,6 +22,7 @@ use warpsight_engine::network::{Choice, Network, Run};
 use warpsight_engine::tune::Tuned;
 use warpsight_engine::verify::tolerance;
 use warpsight_generate::layout::stored;
+use warpsight_graph::memory::handed_on;
 use warpsight_graph::{GraphError, Plan, PlanTensor, evaluate_f64};
 use warpsight_ir::sample::{geometric_error, spearman};
 use warpsight_ir::{Family, KnobValue, Name, Seconds, TimeSource};
@@ -56,7 +57,8 @@ fn settle_on(
     network.fits(&target.device.info().limits)?;
     loaded.fits(path)?;
     let reference = Reference { values: &|inputs| evaluate_f64(graph, inputs), work: loaded.plan.work(), most: EVALUATED };
-    let done = optimize(&network, settled, &reference, &stem, args, target, record)?;
+    let judging = Judging::in_pass(plan, target, args.top, args.runs);
+    let done = optimize(&network, settled, &reference, &stem, (args, &judging), target, record)?;
     if let Some(file) = &args.html {
         warpsight_files::write(file, page::html(&stem, &network, &done, target).as_bytes())?;
     }
@@ -117,14 +119,13 @@ pub fn optimize(
     settled: &Settled,
     reference: &Reference,
     name: &str,
-    args: &Args,
+    (args, judging): (&Args, &Judging),
     target: &mut Target,
     record: &mut Record,
 ) -> Result<Done, Failure> {
     let plan = network.plan();
-    let judging = Judging::in_pass(plan, target, args.top, args.runs);
     let mut rng = fastrand::Rng::new();
-    let mut choice = choose(network, &judging, target, record, &mut rng)?;
+    let mut choice = choose(network, judging, target, record, &mut rng)?;
     let mut searched = Searched::default();
     let judge = judging.judge(&target.profile);
     searched.network(network, &mut choice, Hands { args, judge: &judge, device: &mut *target.device, record, rng: &mut rng })?;
@@ -304,6 +305,7 @@ fn report(rows: &[Row], network: &Network, done: &Done, target: &Target) -> Valu
         "memory": page::memory(network, done),
         "network": {
             "predicted_s": predicted(network, choice),
+            "between_bytes": handed_on(network.plan()),
             "time_s": run.passes.median(),
             "time_source": run.source,
             "cpu_s": run.cpu_time.filter(|_| target.device.info().is_cpu),

@@ -18,6 +18,7 @@ use input::{Device, Input, Setting};
 use page::Figures;
 use serde_json::{Map, Value, json};
 use std::path::PathBuf;
+use warpsight_ir::Bytes;
 use warpsight_ir::accesses::Order;
 use warpsight_predict::explain::{Case, WhatIf};
 use warpsight_predict::volumes::report::unknowns::report_text;
@@ -57,6 +58,10 @@ pub struct Args {
     /// divides is its own, and counts for nothing.
     #[arg(long)]
     in_order: bool,
+    /// Bytes that other kernels touch between two launches of this one, as in a network (`between_bytes` of `optimize NETWORK --json`): caches
+    /// hold that much less of what it left.
+    #[arg(long, value_name = "BYTES", default_value_t = 0)]
+    between: u64,
     /// Refuses a kernel that touches what lies beside its fields, where otherwise this is noted.
     #[arg(long)]
     strict: bool,
@@ -139,7 +144,7 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
         return paper002::run(&first, &devices, json);
     }
     let order = if args.in_order { Order::Kept } else { Order::Free };
-    let mut settings = Settings { order, ..Settings::default() };
+    let mut settings = Settings { order, between: Bytes(args.between as f64), ..Settings::default() };
     if let Some(file) = &args.volumes {
         let [device] = devices.as_mut_slice() else {
             return Err(Failure::input("volumes are measured on one device").at("--volumes").help("name one --device"));

@@ -20,6 +20,7 @@ pub fn refuse(args: &Args, devices: &[Device]) -> Result<(), Failure> {
     let given = [
         ("--volumes", args.volumes.is_some()),
         ("--in-order", args.in_order),
+        ("--between", args.between > 0),
         ("--html", args.html.is_some()),
         ("--diff", args.diff.is_some()),
         ("--witness", args.witness),

@@ -68,14 +68,15 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
     let mut target = args.target.open()?;
     let mut record = args.store.open(target.device.info(), CostModel::<Kernel>::id(&KernelModel))?;
     let mut plan = loaded.plan.clone();
-    let judging = Judging::first(&plan, &target);
-    let mut settled = Settled::again(&mut plan, &judging, &target, &record)?;
+    let mut settled = Settled::again(&mut plan, &Judging::first(&loaded.plan, &target), &target, &record)?;
     let mut network = Network::new(&plan)?;
     let mut rng = fastrand::Rng::new();
+    let judging = Judging::first(&plan, &target);
     let selection = match select(&network, &settled, &judging, &mut target, &mut record, &mut rng) {
         Err(failure) if settled.failed(&failure) => {
             settled = Settled::as_it_is(&loaded.plan);
             network = Network::new(&loaded.plan)?;
+            let judging = Judging::first(&loaded.plan, &target);
             select(&network, &settled, &judging, &mut target, &mut record, &mut rng)?
         }
         selection => selection?,

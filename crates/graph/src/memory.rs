@@ -103,8 +103,11 @@ pub fn plan(requests: &[Request], onto: &BTreeMap<usize, usize>) -> MemoryPlan {
     }
 }
 
-/// The memory that operators hand on to each other in: the most bytes of what they write that is needed at one time.
+/// The memory that kernels hand on to each other in: the most bytes of what they write that is needed at one time; none where there is one kernel.
 pub fn handed_on(plan: &Plan) -> Bytes {
+    if plan.operators.iter().map(|op| op.operator.steps.len()).sum::<usize>() < 2 {
+        return Bytes(0.0);
+    }
     let bytes = |id: TensorId| (plan.tensor(id).len() as u64).saturating_mul(u64::from(plan.tensor(id).element.bytes()));
     let request = |(id, (first, last))| Request { bytes: bytes(id), storage: Storage::Buffer, first, last };
     Bytes(self::plan(&live_ranges(plan).into_iter().map(request).collect::<Vec<_>>(), &BTreeMap::new()).peak as f64)

@@ -4,6 +4,7 @@ mod support;
 
 use std::collections::BTreeMap;
 use support::{draw, relative};
+use warpsight_generate::operators::parse_operator;
 use warpsight_graph::{Graph, Model, ModelCard, Op, Plan, PlanRole, TensorId, evaluate_f64, memory, simplify};
 
 const MODEL: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../models/text-orientation.onnx");
@@ -88,5 +89,9 @@ fn distinct_operators_and_memory() {
     let memory = memory::plan(&requests, &BTreeMap::new());
     assert!(memory.total * 5 < memory.naive, "{memory:?}");
     assert_eq!(memory::handed_on(&plan).0, memory.peak as f64);
+    let of = |text| Plan::of_operator(&parse_operator(text).expect("an operator"), |n| vec![0.0; n]);
+    // 8 rows of 100 halves and of each row a maximum and a sum, all needed by the last kernel; one kernel hands nothing on.
+    assert_eq!(memory::handed_on(&of("softmax n=8 c=100 dtype=f16s")).0, 8.0 * (100.0 * 2.0 + 4.0 + 4.0));
+    assert_eq!(memory::handed_on(&of("relu n=8 c=100")).0, 0.0);
     assert!(memory.peak <= memory.total && memory.total <= 2 * memory.peak, "{memory:?}");
 }

@@ -17,11 +17,12 @@ const AGAIN: (usize, usize) = (4, 48);
 #[derive(Clone, Copy, Debug, Default)]
 pub struct KernelModel;
 
-/// The model of kernels that are launched one after another, as a network's are: before one comes again the others have touched `between` bytes,
-/// and caches hold that much less of what it left. All tensors are taken to be met again as late; constants are met later still.
+/// The model of kernels that are launched one after another, as a network's are: before one comes again `between` bytes are touched, and caches
+/// of processors, and of GPUs whose waves run in step, hold that much less of what it left, each core's own as much as shared ones. All tensors
+/// are taken to be met again as late; constants are met later still.
 #[derive(Clone, Copy, Debug)]
 pub struct InPass {
-    /// What kernels hand on to each other.
+    /// What all kernels hand on to each other.
     pub between: Bytes,
 }
 

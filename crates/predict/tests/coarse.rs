@@ -20,11 +20,16 @@ fn adreno() -> Profile {
 
 /// y[i] = x[i] over 65,536 floats, `stride` elements between lanes' columns.
 fn copy(load: &str, store: &str) -> Kernel {
+    copy_of(1024, load, store)
+}
+
+/// The same over so many rows.
+fn copy_of(rows: u32, load: &str, store: &str) -> Kernel {
     kernel(&format!(
         "program copy {{
-  read buffer x: f32[1024, 64]
-  write buffer y: f32[1024, 64]
-  groups g = 1024
+  read buffer x: f32[{rows}, 64]
+  write buffer y: f32[{rows}, 64]
+  groups g = {rows}
   lanes l = 64
   {{
     let v = x[{load}]
@@ -225,19 +230,7 @@ fn groups_live_whole_lives() {
 /// On a GPU, too, the second level holds less of what a launch left the more others touch before it comes again; by either count.
 #[test]
 fn others_take_the_second_level() {
-    let kernel = kernel(
-        "program copy {
-  read buffer x: f32[64, 64]
-  write buffer y: f32[64, 64]
-  groups g = 64
-  lanes l = 64
-  {
-    let v = x[g, l]
-    y[g, l] = v
-  }
-}",
-    );
-    let on = profile::builtin("adreno640").expect("known").expect("reads");
+    let (kernel, on) = (copy_of(64, "g, l", "g, l"), adreno());
     let memory = |between: f64| {
         let between = Bytes(between);
         let exact = InPass { between }.estimate(&kernel, &on).expect("counted");

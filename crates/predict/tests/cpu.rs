@@ -340,7 +340,7 @@ fn what_others_touch_is_gone_for_the_next_launch() {
         let exact = InPass { between }.estimate(&kernel, &on).expect("counted");
         let coarse = Coarse::of(&on, between).expect("known").seconds(&kernel).expect("known").0;
         assert!((coarse.0 / exact.time.0 - 1.0).abs() < 0.1, "{coarse:?} {exact:?}");
-        [Limiter::Llc, Limiter::Dram].map(|own| exact.limits.0.iter().find(|limit| limit.0 == own).map_or(0.0, |limit| limit.1.0))
+        [Limiter::Llc, Limiter::Dram].map(|own| exact.limits.of(own).0)
     };
     // 256 KiB and twice as much that is stored: 0.75 MiB at 100 GB/s from the last level, at 40 from memory.
     let [alone, near, far] = [0.0, 8388608.0, 67108864.0].map(of);

@@ -111,7 +111,20 @@ const SEARCHED: [&str; 4] = ["texture", "bandwidth", "paths", "hierarchy"];
 fn walks_that_end_early_tell_no_other_caches() {
     let mut device = opened("sim:adreno640");
     let aspect = all().into_iter().find(|aspect| aspect.phase.name == "hierarchy").expect("hierarchy");
-    judged(&aspect, &mut *device, &[], &Findings::default(), Some(12));
+    let records = judged(&aspect, &mut *device, &[], &Findings::default(), Some(8));
+    let told = |kept: usize| {
+        let records = cut(&aspect, &*device, &records, kept, true);
+        let found = (aspect.analyse)(&Seen { device: device.info(), records: &records, found: &Findings::default() });
+        (found.facts.get("buffer.l1.capacity_bytes").cloned(), found.get("buffer.l2.capacity_bytes"))
+    };
+    let of_buffers = |record: &Record| record.name.starts_with("buffer");
+    let together = |record: &Record| of_buffers(record) && record.name.contains("walkers");
+    let before = told(records.iter().position(together).expect("groups that walk at once"));
+    let (Some(Finding::Number(Fact::Unknown { unknown })), None) = &before else { panic!("{before:?}") };
+    assert!(unknown.contains("out of time") && unknown.contains("nobody knows"), "{unknown}");
+    // What is missing after that does not make the level unknown.
+    let after = told(records.iter().rposition(of_buffers).expect("walks"));
+    assert_eq!(after.1, Some(131_072.0), "{after:?}");
 }
 
 /// Memory's bandwidth is the faster of loads' and stores': without time for stores it is what loads reach at least.

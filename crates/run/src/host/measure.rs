@@ -47,52 +47,101 @@ pub(super) enum Width {
     Avx512,
 }
 
-/// Measures, with so many threads, caches of these sizes: bytes of an instance and the threads that share it; the best of several rounds. `None`
-/// where a thread cannot be had, or no cache is known.
-pub(super) fn measure(threads: usize, width: Width, caches: [Option<(u64, u32)>; 3]) -> Option<Measured> {
-    let first = round(threads, width, caches)?;
+/// Bytes of an instance of a cache, and the threads that share it.
+type Shared = Option<(u64, u32)>;
+
+/// Measures, with so many threads, caches of these sizes. `None` where a thread cannot be had, or no cache is known.
+pub(super) fn measure(threads: usize, width: Width, caches: [Shared; 3]) -> Option<Measured> {
+    let (read, wait) = (read_through(threads, caches), waited_through(caches));
+    if caches.iter().all(Option::is_none) {
+        return None;
+    }
+    let first = Round::of(threads, width, (&read, &wait))?;
     let more = (1..ROUNDS).filter_map(|_| {
         std::thread::sleep(PAUSE);
-        round(threads, width, caches)
+        Round::of(threads, width, (&read, &wait))
     });
-    Some(more.fold(first, |best, own| Measured {
-        clock: best.clock.max(own.clock),
-        fma: most(best.fma, own.fma),
-        loads: most(best.loads, own.loads),
-        read: std::array::from_fn(|level| most(best.read[level], own.read[level])),
-        latency: std::array::from_fn(|level| [best.latency[level], own.latency[level]].into_iter().flatten().reduce(f64::min)),
-        // The fewest cycles that a missing translation takes.
-        pages: [best.pages, own.pages].into_iter().flatten().min_by(|a, b| a.1.total_cmp(&b.1)),
-    }))
-}
-
-fn most(a: Option<f64>, b: Option<f64>) -> Option<f64> {
-    [a, b].into_iter().flatten().reduce(f64::max)
-}
-
-fn round(threads: usize, width: Width, caches: [Option<(u64, u32)>; 3]) -> Option<Measured> {
-    let mean = |of: &(dyn Fn() -> Duration + Sync), what: u64| Some(fastest(threads, || || rate(what * TURNS, of()))? / threads as f64);
-    // Of each level what fits there and not before, for each thread.
-    let part = |own: Option<(u64, u32)>| own.map(|(bytes, sharing)| bytes as f64 / f64::from(sharing).min(threads as f64).max(1.0));
-    let [first, second, third] = caches.map(part);
-    let last = third.or(second).or(first)?;
-    let clock = mean(&additions, CHAIN)?;
-    // Units are whole: what is measured of them is off by what the clock does meanwhile.
+    let best = more.fold(first, Round::best);
     let lanes = match width {
         Width::Sse => None,
         Width::Fma => Some(8.0),
         Width::Avx512 => Some(16.0),
     };
-    let units = |of: &(dyn Fn() -> Duration + Sync)| Some(lanes? * (mean(of, BLOCK)? / clock).round().max(1.0));
+    // Units are whole: what is measured of them is off by what the clock does meanwhile.
+    let units = |rate: f64| Some(lanes? * (rate / best.clock).round().max(1.0));
+    Some(Measured {
+        clock: best.clock,
+        fma: units(best.fma),
+        loads: units(best.loads),
+        read: best.read,
+        latency: best.wait.map(|own| Some(own? * best.clock)),
+        pages: translated(&best.pages.map(|seconds| seconds * best.clock)),
+    })
+}
+
+/// What each thread reads through of L2, L3 and memory, all at once: what fits its part of the level and not what it has before.
+fn read_through(threads: usize, caches: [Shared; 3]) -> [Option<usize>; 3] {
+    let [first, second, third] =
+        caches.map(|own| own.map(|(bytes, sharing)| bytes as f64 / f64::from(sharing).min(threads as f64).max(1.0)));
     let within = |level: Option<f64>, before: Option<f64>| {
         let bytes = (level? * PART).min(before.map_or(f64::INFINITY, |own| BEYOND * own));
         (bytes > 1.5 * before.unwrap_or(0.0)).then_some(bytes)
     };
-    let sizes = [within(second, first), within(third, second.or(first)), Some(2.5 * last)];
-    let sizes = sizes.map(|bytes| Some(bytes.filter(|&bytes| bytes * threads as f64 <= MOST as f64)? as usize));
-    let read = sizes.map(|bytes| reading(threads, bytes?));
-    let latency = sizes.map(|bytes| Some(waiting(bytes?) * clock));
-    Some(Measured { clock, fma: units(&|| multiply_adds(width)), loads: units(&|| loads(width)), read, latency, pages: pages(clock) })
+    let beyond = third.or(second).or(first).map(|last| 2.5 * last);
+    let sizes = [within(second, first), within(third, second.or(first)), beyond];
+    sizes.map(|bytes| bytes.filter(|bytes| bytes * threads as f64 <= MOST as f64).map(|bytes| bytes as usize))
+}
+
+/// What one core goes through alone to wait for L2, L3 and memory, powers of two: it has a whole instance of each. Not much more than the level
+/// before, since translations of more are waited for as well.
+fn waited_through(caches: [Shared; 3]) -> [Option<usize>; 3] {
+    let [first, second, third] = caches.map(|own| own.map(|own| own.0));
+    let within = |level: Option<u64>, before: Option<u64>| {
+        let bytes = 1 << (3 * before?).checked_ilog2()?;
+        (bytes as f64 <= PART * level? as f64).then_some(bytes)
+    };
+    let beyond = third.or(second).or(first).map(|last| (5 * last / 2).next_power_of_two());
+    let sizes = [within(second, first), within(third, second.or(first)), beyond.filter(|&bytes| bytes <= MOST)];
+    sizes.map(|bytes| bytes.map(|bytes| bytes as usize))
+}
+
+/// What is measured once, as it is: in hertz, bytes and operations a second, and seconds.
+struct Round {
+    clock: f64,
+    fma: f64,
+    loads: f64,
+    read: [Option<f64>; 3],
+    wait: [Option<f64>; 3],
+    pages: [f64; WALKED.len()],
+}
+
+impl Round {
+    fn of(threads: usize, width: Width, (read, wait): (&[Option<usize>; 3], &[Option<usize>; 3])) -> Option<Self> {
+        let mean = |of: &(dyn Fn() -> Duration + Sync), what: u64| Some(fastest(threads, || || rate(what * TURNS, of()))? / threads as f64);
+        Some(Self {
+            clock: mean(&additions, CHAIN)?,
+            fma: mean(&|| multiply_adds(width), BLOCK)?,
+            loads: mean(&|| loads(width), BLOCK)?,
+            read: read.map(|bytes| reading(threads, bytes?)),
+            wait: wait.map(|bytes| Some(waiting(bytes?))),
+            pages: pages(),
+        })
+    }
+
+    /// The best of both, each for itself.
+    fn best(self, other: Self) -> Self {
+        let each = |a: [Option<f64>; 3], b: [Option<f64>; 3], of: fn(f64, f64) -> f64| {
+            std::array::from_fn(|level| [a[level], b[level]].into_iter().flatten().reduce(of))
+        };
+        Self {
+            clock: self.clock.max(other.clock),
+            fma: self.fma.max(other.fma),
+            loads: self.loads.max(other.loads),
+            read: each(self.read, other.read, f64::max),
+            wait: each(self.wait, other.wait, f64::min),
+            pages: std::array::from_fn(|n| self.pages[n].min(other.pages[n])),
+        }
+    }
 }
 
 fn rate(what: u64, took: Duration) -> f64 {
@@ -160,30 +209,33 @@ fn order(pages: usize) -> Vec<usize> {
     (0..pages).map(|n| n * step % pages).collect()
 }
 
-/// How many pages a chase goes through before their translations have to be looked up, and the cycles that each takes then; `None` where no
-/// number of pages shows it.
-fn pages(clock: f64) -> Option<(u32, f64)> {
+/// Seconds of a step of chases through pages.
+fn pages() -> [f64; WALKED.len()] {
     let mut memory = vec![0_usize; WALKED[WALKED.len() - 1] * PAGE];
     // A line of its own set in each page, so that the first cache holds all of them.
     let place = |page: usize| page * PAGE + page * 8 % PAGE;
-    let mut cycles = |pages: usize| {
+    WALKED.map(|pages| {
         let order = order(pages);
         for (n, &page) in order.iter().enumerate() {
             memory[place(page)] = place(order[(n + 1) % pages]);
         }
-        chase(&memory, pages) * clock
-    };
-    let found: Vec<f64> = WALKED.iter().map(|&pages| cycles(pages)).collect();
-    let miss = found[found.len() - 1] - found[0];
-    let missing = found.iter().position(|&own| own - found[0] >= miss / 4.0)?;
+        chase(&memory, pages)
+    })
+}
+
+/// How many pages a chase goes through before their translations have to be looked up, and the cycles that each takes then; `None` where no
+/// number of pages shows it.
+fn translated(cycles: &[f64]) -> Option<(u32, f64)> {
+    let (first, last) = (*cycles.first()?, *cycles.last()?);
+    let miss = last - first;
+    let missing = cycles.iter().position(|&own| own - first >= miss / 4.0)?;
     (miss > 2.0 && missing > 0).then(|| (WALKED[missing - 1] as u32, miss))
 }
 
-/// Seconds that a line takes that is asked for when the one before has come, in an order that nobody foresees; of memory of half to all of so many
-/// bytes.
+/// Seconds that a line of so many bytes takes, a power of two, that is asked for when the one before has come, in an order that nobody foresees.
 fn waiting(bytes: usize) -> f64 {
     // Each is visited once before the first comes again: a full period of a linear congruence modulo a power of two.
-    let lines = (bytes / (LINE * size_of::<usize>())).max(2).next_power_of_two() / 2;
+    let lines = bytes / (LINE * size_of::<usize>());
     let after = |line: usize| line.wrapping_mul(1_664_525).wrapping_add(1_013_904_223) % lines;
     let mut memory = vec![0_usize; lines * LINE];
     (0..lines).for_each(|line| memory[line * LINE] = after(line) * LINE);
@@ -337,8 +389,45 @@ mod tests {
         assert!(memory > 1.5 * l2 && memory < 5e3, "{found:?}");
         assert!(found.pages.is_none_or(|(pages, cycles)| (13..383).contains(&pages) && cycles > 2.0), "{found:?}");
         // Caches that are too large to be walked through are not guessed at, and nothing is measured where no cache is known.
-        assert_eq!(measure(1, Width::Sse, [None, None, Some((1 << 30, 1))]).unwrap().read, [None; 3]);
+        let large = measure(1, Width::Sse, [None, None, Some((1 << 30, 1))]).unwrap();
+        assert_eq!((large.read, large.latency), ([None; 3], [None; 3]));
         assert_eq!(measure(1, Width::Sse, [None; 3]), None);
+    }
+
+    /// Threads read through their parts of what they share; a core that waits alone has all of it.
+    #[test]
+    fn walks_end_within_their_level() {
+        const KIB: usize = 1 << 10;
+        // Two cores of a virtual machine, with a last level that many others use.
+        let guest = [Some((48 << 10, 1)), Some((2 << 20, 1)), Some((260 << 20, 2))];
+        assert_eq!(read_through(2, guest), [Some(192 * KIB), Some(8192 * KIB), None]);
+        assert_eq!(waited_through(guest), [Some(128 * KIB), Some(4096 * KIB), None]);
+        // Eight cores of two threads: a thread has half of the first two levels and a sixteenth of the last.
+        let desktop = [Some((32 << 10, 2)), Some((512 << 10, 2)), Some((32 << 20, 16))];
+        assert_eq!(read_through(16, desktop), [Some(64 * KIB), Some(1024 * KIB), Some(5120 * KIB)]);
+        assert_eq!(waited_through(desktop), [Some(64 * KIB), Some(1024 * KIB), Some(131_072 * KIB)]);
+        // A last level hardly larger than the one before is neither read nor waited for by itself.
+        let narrow = [Some((32 << 10, 1)), Some((1 << 20, 1)), Some((2 << 20, 1))];
+        assert_eq!((read_through(1, narrow)[1], waited_through(narrow)[1]), (None, None));
+        assert_eq!(waited_through([None, Some((1 << 20, 1)), None]), [None, None, Some(4096 * KIB)]);
+    }
+
+    /// Each number is the best of its own round: a slow clock in one of them makes no units.
+    #[test]
+    fn rounds_are_joined_before_they_are_divided() {
+        let round = |clock, fma, wait| Round {
+            clock,
+            fma,
+            loads: fma,
+            read: [Some(fma), None, None],
+            wait: [Some(wait), None, None],
+            pages: [wait; WALKED.len()],
+        };
+        let best = round(2e9, 6e9, 9e-9).best(round(3e9, 5e9, 8e-9));
+        assert_eq!((best.clock, best.fma, best.read[0], best.wait[0], best.pages[3]), (3e9, 6e9, Some(6e9), Some(8e-9), 8e-9));
+        let cycles = [5.0, 5.0, 5.1, 5.0, 5.2, 5.1, 12.0, 12.1, 12.0, 12.0];
+        assert_eq!(translated(&cycles), Some((97, 7.0)));
+        assert_eq!(translated(&[5.0; 10]), None);
     }
 
     #[test]

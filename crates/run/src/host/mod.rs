@@ -31,7 +31,7 @@ pub fn host_profile() -> Profile {
 const KEPT: Duration = Duration::from_secs(24 * 3600);
 
 /// Which measurements are kept: another number where they are made in another way.
-const FORMAT: &str = "2";
+const FORMAT: &str = "3";
 
 /// What was measured of the CPU.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]

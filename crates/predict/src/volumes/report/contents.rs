@@ -29,7 +29,8 @@ pub struct Settings {
     pub brief: bool,
     /// Replaces the fitted numbers of caches, as where a fit is judged by what it has not seen.
     pub caches: Option<Caches>,
-    /// Bytes that other launches touch between two of this one: 0 of a kernel that is launched again and again.
+    /// Bytes that are touched between two launches of this kernel: 0 where it is launched again and again. Not of recorded GPUs, of which
+    /// nothing that a launch leaves is counted.
     pub between: Bytes,
 }
 

@@ -64,7 +64,7 @@ fn early(seen: &Seen, timed: &[Timed], route: &Known) -> Option<String> {
         Outcome::Skipped { why, later: true } => Some(format!("`{}` did not run: {why}", record.name)),
         _ => None,
     });
-    late.filter(|_| !route.walked_together(timed, 0))
+    late.filter(|_| !route.walked_together(timed, route.nearest(timed)))
 }
 
 /// Of walks that ended early the curve alone, and where it seems to rise.
@@ -114,7 +114,7 @@ fn found(findings: &mut Findings, seen: &[Timed], route: &Known, levels: &Levels
     let cite = format!("walks of dependent loads, {}", route.name.word());
     let measured = |lo: f64, value: f64, hi: f64| Fact::between(lo.min(value), value, hi.max(value), Source::Measured, cite.clone());
     let exact = |value: f64| measured(value, value, value);
-    let shared = route.instances(seen, 0) == Some((1, 1)) && cores != Some(1.0);
+    let shared = route.instances(seen, route.nearest(seen)) == Some((1, 1)) && cores != Some(1.0);
     // Cores have a first level of their own each; what all groups share is a second level.
     let first = if shared { 2 } else { 1 };
     if shared {

@@ -194,11 +194,30 @@ impl Known {
     /// How many groups that walk at once have a cache of their own, at least and at most: with more, they wait longer for it than for next to
     /// nothing.
     pub(super) fn instances(&self, seen: &[Timed], n: usize) -> Option<(u32, u32)> {
-        let level = self.levels.as_ref()?.caches.get(n)?;
+        let mut groups = self.together(seen, n);
+        let [_, one] = groups.first().filter(|own| own.0 == 1)?.1;
+        // More groups than run at once tell nothing: they wait for each other.
+        groups.truncate(groups.iter().position(|(_, [_, nothing])| *nothing > one * (1.0 + 2.0 * LONGER)).unwrap_or(groups.len()));
+        let longer: Vec<(u32, f64)> = groups.into_iter().map(|(walkers, [part, nothing])| (walkers, part / nothing)).collect();
+        let alone = longer.first()?.1;
+        let rises = longer.windows(2).find(|two| two[1].1 > alone * (1.0 + (2.0 * LONGER).max(6.0 * self.noise)));
+        rises.map(|two| (two[0].0, two[1].0 - 1))
+    }
+
+    /// Whether one group and several walked through parts of a level of their own, and through next to nothing: whether they share it is seen.
+    pub(super) fn walked_together(&self, seen: &[Timed], n: usize) -> bool {
+        let groups = self.together(seen, n);
+        groups.first().is_some_and(|own| own.0 == 1) && groups.len() > 1
+    }
+
+    /// Of numbers of groups that walked at once, ascending: what each waits in a part of a level of its own, and in next to nothing.
+    fn together(&self, seen: &[Timed], n: usize) -> Vec<(u32, [f64; 2])> {
+        let Some(level) = self.levels.as_ref().and_then(|levels| levels.caches.get(n)) else { return vec![] };
         let own = |timed: &&Timed| timed.spec.route == self.name && timed.spec.pair.is_none() && timed.agrees();
         let part = |timed: &&Timed| (0.55..0.85).contains(&(timed.spec.range as f64 / level.bytes));
-        let spec = seen.iter().filter(own).filter(part).find(|timed| timed.spec.walkers > 1)?.spec;
-        let nothing = LEAST_LINES * u64::from(spec.stride);
+        let Some(spec) = seen.iter().filter(own).filter(part).find(|timed| timed.spec.walkers > 1).map(|timed| timed.spec) else {
+            return vec![];
+        };
         let find = |range: u64, walkers: u32| {
             let same = |timed: &&Timed| (timed.spec.range, timed.spec.stride, timed.spec.walkers) == (range, spec.stride, walkers);
             seen.iter().filter(own).find(same).map(|timed| timed.seconds)
@@ -206,22 +225,15 @@ impl Known {
         let mut groups: Vec<u32> =
             seen.iter().filter(own).filter(|timed| timed.spec.range == spec.range).map(|timed| timed.spec.walkers).collect();
         groups.sort_unstable();
-        // More groups than run at once tell nothing: they wait for each other.
-        let waits = |walkers: u32| Some(find(nothing, walkers)? > find(nothing, 1)? * (1.0 + 2.0 * LONGER));
-        groups.truncate(groups.iter().position(|&walkers| waits(walkers) != Some(false)).unwrap_or(groups.len()));
-        let longer: Vec<(u32, f64)> =
-            groups.into_iter().filter_map(|walkers| Some((walkers, find(spec.range, walkers)? / find(nothing, walkers)?))).collect();
-        let alone = longer.first().filter(|longer| longer.0 == 1)?.1;
-        let rises = longer.windows(2).find(|two| two[1].1 > alone * (1.0 + (2.0 * LONGER).max(6.0 * self.noise)));
-        rises.map(|two| (two[0].0, two[1].0 - 1))
+        let nothing = LEAST_LINES * u64::from(spec.stride);
+        let both = |walkers| Some((walkers, [find(spec.range, walkers)?, find(nothing, walkers)?]));
+        groups.into_iter().map_while(both).collect()
     }
 
-    /// Whether groups walked at once through parts of a level of their own, and through next to nothing: whether they share it is seen.
-    pub(super) fn walked_together(&self, seen: &[Timed], n: usize) -> bool {
-        let Some(level) = self.levels.as_ref().and_then(|levels| levels.caches.get(n)) else { return false };
-        let own = || seen.iter().filter(|timed| timed.spec.route == self.name && timed.spec.walkers > 1);
-        let part = |timed: &Timed| (0.55..0.85).contains(&(timed.spec.range as f64 / level.bytes));
-        own().any(|walk| part(walk) && own().any(|other| other.spec.range == LEAST_LINES * u64::from(walk.spec.stride)))
+    /// The nearest level that is a cache.
+    pub(super) fn nearest(&self, seen: &[Timed]) -> usize {
+        let levels = self.levels.as_ref().map_or(0, |levels| levels.caches.len());
+        (0..levels).find(|&n| !self.is_translation(seen, n)).unwrap_or(0)
     }
 
     /// Whether a level ends where pages are too many to be translated, not where their lines are too many to be held: then a few lines in as

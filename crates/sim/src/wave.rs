@@ -1,6 +1,6 @@
 //! A wave: its rows, where it is, and its accesses to memory carried out on the launch's data.
 
-use crate::alu::{each, lanes, literal, merge, truth, which};
+use crate::alu::{each, full, lanes, literal, truth, which};
 use crate::code::{Access, Action, FaultKind, Mask, Reg, Row, SHARED, Target, bits};
 use crate::elements::{read, read_component, write, write_component};
 use crate::fault::LaneFault;
@@ -265,6 +265,10 @@ impl<const W: usize> Wave<W> {
             let word = |lane: usize| number(lane) * stride + part;
             if a.action == Action::Load {
                 let row = &mut self.rows[usize::from(v)];
+                if mask != full::<W>() {
+                    // Not what a register held before: integers there would be computed with as denormals, each a hundred cycles of the host.
+                    *row = [0; W];
+                }
                 if size >= 4 {
                     let words = memory.as_chunks::<4>().0;
                     each::<W>(mask, |lane| row[lane] = u32::from_le_bytes(words[word(lane)]));
@@ -367,7 +371,7 @@ impl<const W: usize> Wave<W> {
             }
             return Ok(());
         }
-        // What lies outside is 0.
+        // What lies outside is 0, and what lanes hold that do not ask.
         let mut components = [[0; W]; 4];
         if size == 16 {
             let texels = tensor.bytes.as_chunks::<16>().0;
@@ -382,7 +386,7 @@ impl<const W: usize> Wave<W> {
             });
         }
         for (&v, row) in a.values.iter().zip(&components) {
-            merge(&mut self.rows[usize::from(v)], row, f.mask);
+            self.rows[usize::from(v)] = *row;
         }
         Ok(())
     }

@@ -310,6 +310,9 @@ pub struct Execution {
     pub vector_width: Fact<u32>,
     /// What an empty kernel takes by the clock that kernels are timed with.
     pub launch_overhead: Fact<Seconds>,
+    /// How much later than the first core the others begin a kernel, where their threads sleep until a driver wakes them. Of CPUs.
+    #[serde(default)]
+    pub wake: Fact<Seconds>,
 }
 
 /// Multiply-adds that a core's matrix units finish per clock, by the type of their operands; of dense matrices.

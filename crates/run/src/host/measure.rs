@@ -1,12 +1,16 @@
 //! What CPUID does not say and a quarter of a second tells: the clock, multiply-adds and loads a clock, how fast cores read what lies behind their
 //! first caches and how long one waits for it, and how many translations they hold. Rates with all threads at once, since cores share clocks and
-//! caches; by processor time, and the best of several spans of several rounds, since others may use the machine.
+//! caches; by processor time, and the best of several spans of several rounds, since others may use the machine. And by the wall, the median,
+//! how late a thread runs that another one wakes.
 
 use super::Measured;
 use crate::processor::Watch;
 use std::arch::asm;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::time::Duration;
+use std::sync::{Condvar, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+use warpsight_ir::Seconds;
+use warpsight_ir::sample::median;
 
 /// Additions of a chain, each of which waits a cycle for the one before.
 const CHAIN: u64 = 24;
@@ -35,6 +39,9 @@ const BEYOND: f64 = 4.0;
 /// How often everything is measured, and the pause between: whoever shares a core halves its multiply-adds for longer than spans last.
 const ROUNDS: usize = 3;
 const PAUSE: Duration = Duration::from_millis(40);
+/// How often a thread is woken in a round, and how long it is left to sleep: about as long as a kernel of a network runs.
+const WAKES: usize = 65;
+const BUSY: Duration = Duration::from_micros(150);
 
 /// Vectors that there are instructions for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,6 +83,7 @@ pub(super) fn measure(threads: usize, width: Width, caches: [Shared; 3]) -> Opti
         read: best.read,
         latency: best.wait.map(|own| Some(own? * best.clock)),
         pages: translated(&best.pages.map(|seconds| seconds * best.clock)),
+        wake: median(&best.wakes).map(|wake| wake.0),
     })
 }
 
@@ -113,6 +121,8 @@ struct Round {
     read: [Option<f64>; 3],
     wait: [Option<f64>; 3],
     pages: [f64; WALKED.len()],
+    /// Of each time that a thread was woken.
+    wakes: Vec<Seconds>,
 }
 
 impl Round {
@@ -125,10 +135,11 @@ impl Round {
             read: read.map(|bytes| reading(threads, bytes?)),
             wait: wait.map(|bytes| Some(waiting(bytes?))),
             pages: pages(),
+            wakes: if threads > 1 { waking() } else { vec![] },
         })
     }
 
-    /// The best of both, each for itself.
+    /// The best of both, each for itself; wakes, which may be lucky, all.
     fn best(self, other: Self) -> Self {
         let each = |a: [Option<f64>; 3], b: [Option<f64>; 3], of: fn(f64, f64) -> f64| {
             std::array::from_fn(|level| [a[level], b[level]].into_iter().flatten().reduce(of))
@@ -140,6 +151,7 @@ impl Round {
             read: each(self.read, other.read, f64::max),
             wait: each(self.wait, other.wait, f64::min),
             pages: std::array::from_fn(|n| self.pages[n].min(other.pages[n])),
+            wakes: self.wakes.into_iter().chain(other.wakes).collect(),
         }
     }
 }
@@ -256,6 +268,34 @@ fn chase(memory: &[usize], places: usize) -> f64 {
     // Caches hold what was written last: all of it is gone through first.
     walk(places.min(CACHED));
     (0..SPANS).map(|_| walk(CHASE)).fold(f64::INFINITY, f64::min) / CHASE as f64
+}
+
+/// How long until a thread that sleeps runs after another one wakes it, many times; none where a thread cannot be had. A driver's threads sleep
+/// between kernels: this is what the one that ends a kernel is ahead of the others in the next.
+fn waking() -> Vec<Seconds> {
+    let (begun, turn, changed) = (Instant::now(), Mutex::new((0, Duration::ZERO)), Condvar::new());
+    let hold = || turn.lock().unwrap_or_else(PoisonError::into_inner);
+    std::thread::scope(|scope| {
+        let sleeper = || {
+            let mut woken = [Duration::ZERO; WAKES];
+            for (n, own) in woken.iter_mut().enumerate() {
+                let now = changed.wait_while(hold(), |turn| turn.0 <= n).unwrap_or_else(PoisonError::into_inner);
+                *own = begun.elapsed().saturating_sub(now.1);
+            }
+            woken
+        };
+        let Ok(sleeper) = std::thread::Builder::new().spawn_scoped(scope, sleeper) else { return vec![] };
+        for n in 1..=WAKES {
+            // Long enough to be asleep, busy as a thread is that runs a kernel.
+            let start = Instant::now();
+            while start.elapsed() < BUSY {
+                std::hint::spin_loop();
+            }
+            *hold() = (n, begun.elapsed());
+            changed.notify_all();
+        }
+        sleeper.join().map_or_else(|_| vec![], |woken| woken.iter().map(|own| Seconds(own.as_secs_f64())).collect())
+    })
 }
 
 /// A chain of additions, each of the result before.

@@ -161,7 +161,7 @@ pub fn on_cpu(kernel: &Kernel, on: &Profile, between: Bytes, notes: &mut Vec<Str
     let clock = on.execution.clock.need(on, "execution.clock")?.0;
     let per_core = |cycles: f64| Seconds(cycles / cores / clock);
     found.limits.push((Limiter::Tlb, translations.map(per_core)));
-    found.together = together(&found.limits, on)?;
+    found.together = together(&mut found.limits, kernel, on)?;
     if subject.fields.iter().flat_map(Field::all).any(|touch| touch.kind == AccessKind::Atomic) {
         notes.push("atomics are counted as a load and a store: that cores wait for each other is left out".to_owned());
     }
@@ -262,7 +262,7 @@ pub fn coarse(kernel: &Kernel, on: &Profile, between: Bytes, found: &Requests) -
         touched().map(own).sum::<f64>()
     });
     limits.extend(levels(&behind.collect::<SmallVec<[f64; 3]>>(), on));
-    together(&limits, on)
+    together(&mut limits, kernel, on)
 }
 
 /// What a work-item stores to a tensor, coarsely.
@@ -292,10 +292,26 @@ impl Stored {
     }
 }
 
-/// What a launch takes: of the units of a core, which work side by side whatever they wait for, the busiest counts, then the norm with
+/// What a launch takes, waking its cores included.
+fn together(limits: &mut [Limit], kernel: &Kernel, on: &Profile) -> Result<(Seconds, Limiter), NoEstimate> {
+    let awake = side_by_side(limits, on)?;
+    let late = late(awake.0, kernel, on)?;
+    let launch = limits.iter_mut().filter(|own| own.0 == Limiter::Launch).filter_map(|own| own.1.as_mut().ok());
+    launch.for_each(|start| *start = Seconds(start.0 + late.0));
+    side_by_side(limits, on)
+}
+
+/// What a launch of so many seconds takes longer because all cores but the first are woken for it: until then the first has it for itself.
+fn late(seconds: Seconds, kernel: &Kernel, on: &Profile) -> Result<Seconds, NoEstimate> {
+    let cores = f64::from(on.execution.cores.need(on, "execution.cores")?).min(kernel.launch.group_count() as f64).max(1.0);
+    let wake = on.execution.wake.get().map_or(0.0, |wake| wake.0);
+    Ok(Seconds(wake.min(cores * seconds.0) * (cores - 1.0) / cores))
+}
+
+/// What a launch takes whose cores all begin at once: of the units of a core, which work side by side whatever they wait for, the busiest counts, then the norm with
 /// what it waits for. Chains of multiply-adds in C on a core with AVX-512 (not kept, 2026-11-27) ran ×1.53, 1.34, 1.22, 1.06 and 1.0 as
 /// long with 6, 7, 8, 10 and 12 sums as with 28, where 8 hide their latency; loads beside each of them added nothing.
-fn together(limits: &[Limit], on: &Profile) -> Result<(Seconds, Limiter), NoEstimate> {
+fn side_by_side(limits: &[Limit], on: &Profile) -> Result<(Seconds, Limiter), NoEstimate> {
     let of_core = |limit: &Limit| UNITS.contains(&limit.0).then(|| limit.1.as_ref().map_or(0.0, |time| time.0));
     let busiest = limits.iter().filter_map(of_core).fold(0.0, f64::max);
     let counted: SmallVec<[Limit; 12]> = limits.iter().filter(|limit| of_core(limit).is_none_or(|time| time >= busiest)).cloned().collect();

@@ -3,11 +3,12 @@
 //!     cargo run --release -p warpsight-engine --example picked -- [--device DEVICE]… [--op OPERATOR]… [--model N] [--drawn N] [--seed N]
 //!         [--again N] [--cases GRID,NEAR]
 //!
-//! Of an operator as it is (no other sequence of kernels) the model's N best (50) and N drawn by the seed (400), of all that the device can run, are
-//! compiled and run: `ran`, `slower` (simulated: given up since they take several times as long as the best), and the rest by why they do not. On a device that
-//! measures results are verified, and times are of the processor where that is told. The pick, the model's eight best and the fastest five are
-//! then timed again, N times in turn (5), and medians count. `loss` is of the pick, `top 8` of the best of the model's eight. With `--cases` operators are drawn
-//! as `choose` draws them, of 4e7 multiply-adds at most, without one that has a kernel of several; else they are a product and four convolutions of ResNet-18.
+//! Of each kernel of an operator as it is (no other sequence) the model's N best (50) and N drawn by the seed (400), of all that the device can
+//! run, are compiled and run: `ran`, `slower` (simulated: given up since they take several times as long as the best), and the rest by why they
+//! do not. On a device that measures results are verified, and times are of the processor where that is told. The pick, the model's eight
+//! best and the fastest five others are then timed again, N times in turn (5), and medians count. `loss` is of the pick, `top 8` of the best of
+//! the model's eight. With `--cases` operators are drawn as `choose` draws them, of 4e6 multiply-adds at most; else they are a product and four
+//! convolutions of ResNet-18.
 
 #[path = "choose/cases.rs"]
 mod cases;
@@ -35,7 +36,7 @@ const FEW: [&str; 5] = [
     "conv2d n=1 c=128 h=28 w=28 k=256 r=3 s=3 stride=2 pad=1",
     "conv2d n=1 c=512 h=7 w=7 k=512 r=3 s=3 stride=1 pad=1",
 ];
-const MOST: Most = Most { macs: 4e7, bytes: 64e6 };
+const MOST: Most = Most { macs: 4e6, bytes: 16e6 };
 /// What a configuration may take of the least so far and be simulated to its end.
 const LONGEST: f64 = 4.0;
 /// Configurations that are simulated between two looks at the least.
@@ -93,7 +94,7 @@ enum Came {
 
 /// Where configurations run.
 enum On {
-    Simulated(Sim),
+    Simulated(Box<Sim>),
     Device(Box<dyn Device>),
 }
 
@@ -158,24 +159,22 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
     }
     let asked = asked()?;
     println!(
-        "| device | operator | proposed | ran | slower | not | pick us | best us | loss | top 8 |\n|---|---|---|---|---|---|---|---|---|---|"
+        "| device | operator | kernel | proposed | ran | slower | not | pick us | best us | loss | top 8 |\n|---|---|---|---|---|---|---|---|---|---|---|"
     );
     let (mut proposed, mut refused, mut losses) = (0, 0, vec![]);
     for name in &asked.devices {
         let (mut on, profile) = match name.strip_prefix("sim:") {
-            Some(device) => (On::Simulated(Sim::open(device)?), profile::builtin(device).ok_or("no such profile")??),
+            Some(device) => (On::Simulated(Box::new(Sim::open(device)?)), profile::builtin(device).ok_or("no such profile")??),
             None => (On::Device(warpsight_run::open(name, &Options::default())?), warpsight_run::host::host_profile()),
         };
         for text in &asked.operators {
             let operator = parse_operator(text)?;
-            let [step] = operator.steps.as_slice() else {
-                eprintln!("{text}: left out, it has several kernels");
-                continue;
-            };
-            let row = row((name, text), ScheduleFamily::new(step.clone()), &profile, &mut on, &asked)?;
-            proposed += row.proposed;
-            refused += row.refused;
-            losses.extend(row.losses);
+            for step in operator.kernels() {
+                let row = row((name, text), ScheduleFamily::new(step.clone()), &profile, &mut on, &asked)?;
+                proposed += row.proposed;
+                refused += row.refused;
+                losses.extend(row.losses);
+            }
         }
     }
     let part = 100.0 * (1.0 - refused as f64 / proposed.max(1) as f64);
@@ -237,7 +236,8 @@ fn row((name, text): (&str, &str), family: ScheduleFamily, profile: &Profile, on
     let losses = timed.first().filter(|_| first > 0).map(|pick| [*pick, least(&timed[..first])].map(|own| 100.0 * (own / best - 1.0)));
     let words = |own: Option<f64>, unit: &str| own.map_or("-".to_owned(), |own| format!("{own:.1}{unit}"));
     println!(
-        "| {name} | `{text}` | {} | {} | {slower} | {not:?} | {} | {} | {} | {} |",
+        "| {name} | `{text}` | {} | {} | {} | {slower} | {not:?} | {} | {} | {} | {} |",
+        family.name(),
         all.len(),
         ran.len(),
         words(losses.map(|_| 1e6 * timed[0]), ""),

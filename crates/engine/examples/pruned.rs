@@ -1,11 +1,12 @@
 //! What pruning by hardware leaves of the spaces of paper 001's figure 17, and what is lost by it. Makes bench/pruning.md.
 //!
-//!     cargo run --release -p warpsight-engine --example pruned -- [--device NAME]… [--op OPERATOR]… [--sample N] [--with patterns]
-//!         [--out FILE.md]
+//!     cargo run --release -p warpsight-engine --example pruned -- [--device NAME]… [--op OPERATOR]… [--sample N] [--seed N]
+//!         [--with patterns] [--out FILE.md]
 //!
 //! Devices are simulated, and pruned for by the profile of that name; times are simulated. Of a space all that is left is timed, and as many
-//! others, spread evenly, as the sample has room for: their best is the best that is known.
+//! others that the device can run, drawn by the seed, as the sample has room for: the best of all of these is the best that is known.
 
+use std::collections::HashSet;
 use std::error::Error;
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -20,8 +21,8 @@ use warpsight_run::sim::Sim;
 
 /// Height and width, channels in and out of the convolutions of paper 001, figure 17.
 const FIGURE_17: [[u32; 4]; 4] = [[64, 64, 512, 256], [18, 18, 128, 768], [56, 56, 128, 128], [28, 28, 256, 256]];
-/// What a configuration may take of the least so far and be timed to its end.
-const LONGEST: f64 = 3.0;
+/// What a configuration may take of the least so far and be timed to its end: what takes longer is not the best.
+const LONGEST: f64 = 1.02;
 /// Configurations that are timed between two looks at the least.
 const ROUND: usize = 64;
 
@@ -29,12 +30,13 @@ struct Asked {
     devices: Vec<String>,
     operators: Vec<String>,
     sample: usize,
+    seed: u64,
     passes: Passes,
     out: Option<PathBuf>,
 }
 
 fn asked() -> Result<Asked, Box<dyn Error>> {
-    let mut asked = Asked { devices: vec![], operators: vec![], sample: 0, passes: Passes::default(), out: None };
+    let mut asked = Asked { devices: vec![], operators: vec![], sample: 0, seed: 1, passes: Passes::default(), out: None };
     let mut words = std::env::args().skip(1);
     while let Some(word) = words.next() {
         let value = words.next().ok_or_else(|| format!("{word}: a value is missing"))?;
@@ -42,6 +44,7 @@ fn asked() -> Result<Asked, Box<dyn Error>> {
             "--device" => asked.devices.push(value),
             "--op" => asked.operators.push(value),
             "--sample" => asked.sample = value.parse()?,
+            "--seed" => asked.seed = value.parse()?,
             "--with" if value == Pass::Patterns.name() => asked.passes = asked.passes.set(Pass::Patterns, true),
             "--out" => asked.out = Some(value.into()),
             _ => return Err(format!("{word} {value}: no such option").into()),
@@ -65,7 +68,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         for text in &asked.operators {
             let operator: Operator = parse_operator(text)?;
             let family = ScheduleFamily::by(operator.steps.into_iter().next().ok_or("no expression")?, asked.passes);
-            let row = row(device, text, &family, asked.sample)?;
+            let row = row(device, text, &family, (asked.sample, asked.seed))?;
             reductions.push(row.reduction);
             print!("{}", row.line);
             page += &row.line;
@@ -98,7 +101,7 @@ struct Row {
     reduction: f64,
 }
 
-fn row(device: &str, text: &str, family: &ScheduleFamily, sample: usize) -> Result<Row, Box<dyn Error>> {
+fn row(device: &str, text: &str, family: &ScheduleFamily, (sample, seed): (usize, u64)) -> Result<Row, Box<dyn Error>> {
     let profile = builtin(device).ok_or("no such profile")??;
     let allow = Allowance::of(&profile);
     let on = Hardware::of(&profile, allow.residency);
@@ -111,7 +114,7 @@ fn row(device: &str, text: &str, family: &ScheduleFamily, sample: usize) -> Resu
     let by: Vec<String> = CRITERIA.iter().map(|name| format!("{name} {}", hardware.dropped.get(name).unwrap_or(&0))).collect();
     let (timed, loss) = match sample {
         0 => (0, "-".to_owned()),
-        _ => loss(device, family, &runs, &hardware, sample).map(|(timed, loss)| (timed, format!("{loss:.2} %")))?,
+        _ => loss(device, family, &runs, &hardware, (sample, seed)).map(|(timed, loss)| (timed, format!("{loss:.2} %")))?,
     };
     let line = format!(
         "| sim:{device} | `{text}` | {} | {} | {} | {:.2} % | {} | {} | {timed} | {loss} |\n",
@@ -126,9 +129,17 @@ fn row(device: &str, text: &str, family: &ScheduleFamily, sample: usize) -> Resu
 }
 
 /// How many were timed, and what the best of what is left takes more than the best of all of these, percent.
-fn loss(device: &str, family: &ScheduleFamily, runs: &Cut, left: &Cut, sample: usize) -> Result<(usize, f64), Box<dyn Error>> {
-    let others = sample.saturating_sub(left.left.len()).min(runs.left.len());
-    let others: Vec<Config> = (0..others).map(|n| runs.left[n * runs.left.len() / others].clone()).collect();
+fn loss(
+    device: &str,
+    family: &ScheduleFamily,
+    runs: &Cut,
+    left: &Cut,
+    (sample, seed): (usize, u64),
+) -> Result<(usize, f64), Box<dyn Error>> {
+    let kept: HashSet<&Config> = left.left.iter().collect();
+    let mut others: Vec<Config> = runs.left.iter().filter(|own| !kept.contains(own)).cloned().collect();
+    fastrand::Rng::with_seed(seed).shuffle(&mut others);
+    others.truncate(sample.saturating_sub(left.left.len()));
     let mut least = f64::INFINITY;
     let survivors = fastest(device, family, &left.left, &mut least)?;
     let rest = fastest(device, family, &others, &mut least)?;
@@ -146,7 +157,7 @@ fn fastest(device: &str, family: &ScheduleFamily, configs: &[Config], least: &mu
     for round in configs.chunks(ROUND) {
         let found = times(family, &sim, round, Seconds(*least * LONGEST))?;
         for (time, config) in found.into_iter().zip(round) {
-            let Some(time) = time else { continue };
+            let Some(time) = time.filter(|time| time.0.is_finite()) else { continue };
             *least = least.min(time.0);
             if best.as_ref().is_none_or(|best| time.0 < best.0) {
                 best = Some((time.0, config.clone()));

@@ -137,6 +137,8 @@ pub struct Space {
     pub timed: Vec<Timed>,
     /// How many more ran, and were given up since they take several times as long as others.
     pub slower: usize,
+    /// How many did not compile, did not run, or were wrong.
+    pub refused: usize,
 }
 
 impl Search<'_, '_> {
@@ -159,7 +161,10 @@ impl Search<'_, '_> {
             step(round.len())?;
             let (old, new): (Vec<&Config>, Vec<&Config>) = round.iter().partition(|config| known(config).is_some());
             for config in old {
-                let Some(Earlier { time: Some(time), exact }) = known(config) else { continue };
+                let Some(Earlier { time: Some(time), exact }) = known(config) else {
+                    found.refused += 1;
+                    continue;
+                };
                 found.timed.push(Timed { config: config.clone(), estimate: self.ranked(config)?.map(|own| own.estimate), time, exact });
             }
             let (family, judge) = (self.family, self.judge);
@@ -167,7 +172,7 @@ impl Search<'_, '_> {
                 match self.note(tried?)? {
                     Ran::Slower => found.slower += 1,
                     Ran::Timed(own) => found.timed.push(own),
-                    Ran::Refused => {}
+                    Ran::Refused => found.refused += 1,
                 }
             }
             least = found.timed.iter().fold(least, |least, own| least.min(own.time));
@@ -205,7 +210,7 @@ impl Search<'_, '_> {
         known: &dyn Fn(&Config) -> Option<Earlier>,
         step: &mut dyn FnMut(usize) -> Result<(), EngineError>,
     ) -> Result<Space, EngineError> {
-        let mut timed = vec![];
+        let mut found = Space::default();
         for (config, _) in prune(self.family, configs.iter().cloned(), &self.judge.allowance) {
             step(1)?;
             let Some(ranked) = self.ranked(&config)? else { continue };
@@ -213,9 +218,12 @@ impl Search<'_, '_> {
                 Some(earlier) => earlier.time,
                 None => self.exactly(&ranked)?,
             };
-            timed.extend(time.map(|time| Timed { config, estimate: Some(ranked.estimate), time, exact: true }));
+            match time {
+                Some(time) => found.timed.push(Timed { config, estimate: Some(ranked.estimate), time, exact: true }),
+                None => found.refused += 1,
+            }
         }
-        Ok(Space { timed, slower: 0 })
+        Ok(found)
     }
 
     /// Tries a few configurations that a model has judged: on a simulated device without results, as many at a time as there are processors, and

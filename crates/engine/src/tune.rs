@@ -48,7 +48,8 @@ pub struct Judge<'a> {
 
 /// How many configurations of a family are left on a device.
 pub struct Candidates {
-    /// All legal configurations, before any device is considered; of a search those that it looked at.
+    /// All legal configurations, before any device is considered; of a search those that it looked at, of [`rank_all`] those whose work-items
+    /// meet for what they may.
     pub total: usize,
     /// How many were dropped, by reason: what the device cannot run, and [`ARRANGEMENT`]s that were not judged.
     pub pruned: BTreeMap<&'static str, usize>,
@@ -293,6 +294,13 @@ impl Judge<'_> {
 }
 
 impl Candidates {
+    /// Counts those as dropped whose work-items meet for what they may not: [`rank_all`] does not look at them.
+    pub fn with_rest(mut self, family: &ScheduleFamily, allow: &Allowance) -> Self {
+        let rest = family.count().saturating_sub(self.total);
+        *self.pruned.entry(allow.in_vain()).or_default() += rest;
+        Self { total: self.total + rest, ..self }
+    }
+
     fn add(&mut self, left: usize, dropped: BTreeMap<&'static str, usize>) {
         self.left += left;
         self.total += left + dropped.values().sum::<usize>();

@@ -143,6 +143,39 @@ fn a_search_goes_on_from_what_is_known() {
     assert!(found.curve.windows(2).all(rises) && found.curve.last().is_some_and(|own| own.runs == 64), "{:?}", found.curve);
 }
 
+/// What is given up for its length is not what is refused.
+#[test]
+fn slower_ones_are_told_from_refused_ones() {
+    let ground = Ground::new("matmul m=64 n=64 k=64", 3);
+    let judge = judge(&ground.profile);
+    let guided = Guided {
+        family: &ground.family,
+        judge: &judge,
+        learner: &Idle,
+        strategy: Strategy::Random,
+        budget: 40,
+        seed: 1,
+        wanted: &|_| true,
+    };
+    let mut tried = 0;
+    let mut trying = |batch: &[Ranked], _: Seconds| {
+        let ran = |own: &Ranked| {
+            tried += 1;
+            match tried % 4 {
+                0 => Ran::Refused,
+                1 => Ran::Slower,
+                _ => Ran::Timed(Timed { config: own.config.clone(), estimate: None, time: Seconds(1e-6), exact: true }),
+            }
+        };
+        Ok(batch.iter().map(ran).collect())
+    };
+    let known = ground.family.sample(9, 1, Allowance::of(&ground.profile).meeting).pop().expect("one is drawn");
+    let refused = vec![(known, Earlier { time: None, exact: true })];
+    let found = guided.run(&[], refused, vec![], &mut trying).expect("searches");
+    // One was refused earlier; of 39 others every fourth is, and the first of each four is slower.
+    assert_eq!((found.runs, found.known, found.timed.len(), found.slower, found.refused), (40, 1, 20, 10, 10));
+}
+
 /// A space smaller than the budget is tried as far as it goes, once.
 #[test]
 fn a_small_space_ends() {

@@ -52,6 +52,11 @@ impl Allowance {
         let meeting = Meeting { copies: local && !matches!(profile.memory.buffer_l1.bytes, Fact::Absent { .. }), shares: local };
         Self { residency: Residency::of(profile), image, vector, meeting }
     }
+
+    /// Why configurations are dropped whose work-items meet for what they may not: one of [`REASONS`].
+    pub fn in_vain(&self) -> &'static str {
+        if self.meeting.shares { "unrecorded_copies" } else { "plain_local_memory" }
+    }
 }
 
 /// Why a configuration may be dropped.
@@ -82,8 +87,7 @@ impl<C: Iterator<Item = Config>> Iterator for Pruned<'_, C> {
             let config = self.configs.next()?;
             let wide = self.family.vector(&config) > self.allow.vector && self.allow.vector.is_some();
             let meets = !self.allow.meeting.allows(self.family.meets(&config));
-            let why = if self.allow.meeting.shares { "unrecorded_copies" } else { "plain_local_memory" };
-            let wide = wide.then_some("wide_vectors").or(meets.then_some(why));
+            let wide = wide.then_some("wide_vectors").or(meets.then_some(self.allow.in_vain()));
             let judged = match wide {
                 Some(reason) => Err(reason),
                 None => {

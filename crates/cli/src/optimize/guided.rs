@@ -190,7 +190,8 @@ impl Kernel {
             "name": self.name,
             "runs": found.runs,
             "known": found.known,
-            "failed": found.failed,
+            "slower": found.slower,
+            "refused": found.refused,
             "lessons": self.lessons,
             "picked_s": self.picked.map(|own| own.0),
             "best_s": self.best.map(|own| own.0),
@@ -208,11 +209,12 @@ impl Kernel {
         let time =
             |own: Option<(Seconds, TimeSource)>| own.map_or("-".to_owned(), |own| format!("{} us ({})", micros(own.0), own.1.name()));
         out(format_args!(
-            "{name}: {} search, {} configurations tried, {} of them known from earlier, {} failed or given up; picked {}, found {}",
+            "{name}: {} search, {} configurations tried, {} of them known from earlier, {} given up as slower, {} refused or wrong; picked {}, found {}",
             asked.name(),
             found.runs,
             found.known,
-            found.failed,
+            found.slower,
+            found.refused,
             time(self.picked),
             time(self.best)
         ))?;

@@ -228,7 +228,10 @@ fn optimize(family: ScheduleFamily, hands: Hands, pruning: &Pruning, searched: &
         _ => Some(pruning.cut(&family, family.configs().collect())?),
     };
     let (candidates, ranked) = match &cut {
-        None => tune::rank_all(&family, judge)?,
+        None => {
+            let (candidates, ranked) = tune::rank_all(&family, judge)?;
+            (candidates.with_rest(&family, &judge.allowance), ranked)
+        }
         Some(cut) => Pruning::rank(&family, cut, judge)?,
     };
     bar.set_message("verifying and timing");

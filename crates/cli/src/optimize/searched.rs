@@ -44,10 +44,11 @@ struct Best {
 /// A sequence of which everything was timed.
 struct Sequence {
     name: &'static str,
-    /// Configurations, those that were timed, and those that were given up for their length.
+    /// Configurations, those that were timed, those that were given up for their length, and those that do not run or are wrong.
     candidates: usize,
     timed: usize,
     slower: usize,
+    refused: usize,
     /// The fastest kernels that agree on where tensors lie; none where no kernel of one is right.
     best: Option<Vec<Best>>,
     pairs: Vec<(f64, f64)>,
@@ -115,7 +116,7 @@ impl Kernels<'_> {
     fn alone(&mut self, name: &'static str, family: ScheduleFamily, chosen: Option<&mut Tuned>) -> Result<Sequence, Failure> {
         let configs = self.left(&family, 1)?;
         let within = chosen.as_ref().and_then(|chosen| chosen.time).map_or(Seconds(f64::INFINITY), |time| time.0);
-        let search::Space { timed, slower } = self.timed(&family, &configs, within)?;
+        let search::Space { timed, slower, refused } = self.timed(&family, &configs, within)?;
         let best = self.with(&family, |searching| {
             let Some(mut best) = searching.fastest(&timed)? else { return Ok(None) };
             if let Some(chosen) = chosen {
@@ -124,18 +125,19 @@ impl Kernels<'_> {
             Ok(Some(best))
         })?;
         let best = best.map(|(config, time)| vec![of(&family, &config, time)]);
-        Ok(Sequence { name, candidates: configs.len(), timed: timed.len(), slower, best, pairs: pairs(&timed) })
+        Ok(Sequence { name, candidates: configs.len(), timed: timed.len(), slower, refused, best, pairs: pairs(&timed) })
     }
 
     /// Several kernels that agree on where the tensors between them lie.
     fn network(&mut self, name: &'static str, network: &Network) -> Result<Sequence, Failure> {
         let mut all: Vec<Vec<Timed>> = vec![];
-        let (mut candidates, mut slower) = (0, 0);
+        let (mut candidates, mut slower, mut refused) = (0, 0, 0);
         for family in &network.families {
             let configs = self.left(family, network.families.len())?;
             candidates += configs.len();
             let own = self.timed(family, &configs, Seconds(f64::INFINITY))?;
             slower += own.slower;
+            refused += own.refused;
             all.push(own.timed);
         }
         let by_pattern: Vec<ByPattern> = network.families.iter().zip(&all).map(|(family, timed)| least(family, timed)).collect();
@@ -156,6 +158,7 @@ impl Kernels<'_> {
             candidates,
             timed,
             slower,
+            refused,
             best: best.filter(|own| !own.is_empty()),
             pairs: all.iter().flat_map(|own| pairs(own)).collect(),
         })
@@ -241,7 +244,7 @@ impl Found {
                 value["best"]["steps"] = kernels.iter().map(one).collect();
             }
         }
-        let one = |own: &Sequence| json!({"name": own.name, "candidates": own.candidates, "timed": own.timed, "slower": own.slower, "time_s": own.time()});
+        let one = |own: &Sequence| json!({"name": own.name, "candidates": own.candidates, "timed": own.timed, "slower": own.slower, "refused": own.refused, "time_s": own.time()});
         value["searched"] = self.all.iter().map(one).collect();
     }
 
@@ -257,8 +260,11 @@ impl Found {
         ))?;
         for own in &self.all {
             let time = own.time().map_or("none is right".to_owned(), |time| format!("at best {} us ({source})", micros(Seconds(time))));
-            let slower = if own.slower > 0 { format!(", {} took several times as long", own.slower) } else { String::new() };
-            out(format_args!("{}: {} of {} configurations timed{slower}; {time}", own.name, own.timed, own.candidates))?;
+            let mut others = if own.slower > 0 { format!(", {} took several times as long", own.slower) } else { String::new() };
+            if own.refused > 0 {
+                others += &format!(", {} do not run or are wrong", own.refused);
+            }
+            out(format_args!("{}: {} of {} configurations timed{others}; {time}", own.name, own.timed, own.candidates))?;
         }
         let (Some((best, time)), Some(loss)) = (self.best(), self.loss_percent()) else { return Ok(()) };
         for kernel in best.best.as_deref().unwrap_or_default() {

@@ -109,12 +109,14 @@ pub struct Point {
 pub struct Found {
     /// What ran, in order; what was known first.
     pub timed: Vec<Timed>,
-    /// Configurations that were tried, and of these the known ones and those that do not run, are wrong or were given up.
+    /// Configurations that were tried: these, and those below.
     pub runs: usize,
-    /// Known of an earlier search.
+    /// Of those that were tried, known of an earlier search.
     pub known: usize,
-    /// Not timed to an end.
-    pub failed: usize,
+    /// Given up, since they take several times as long as others.
+    pub slower: usize,
+    /// Not compiled, not run, or wrong.
+    pub refused: usize,
     /// Whenever there was a better one, and the end.
     pub curve: Vec<Point>,
 }
@@ -242,7 +244,8 @@ impl State<'_> {
                     self.point(false);
                 }
             }
-            Ran::Slower | Ran::Refused => self.found.failed += 1,
+            Ran::Slower => self.found.slower += 1,
+            Ran::Refused => self.found.refused += 1,
         }
     }
 

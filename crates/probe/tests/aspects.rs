@@ -3,7 +3,7 @@
 #[path = "common/probing.rs"]
 mod probing;
 
-use probing::{near, opened, probed, recorded, silicon, warps, word};
+use probing::{near, opened, probed, recorded, silicon, silicon_with, warps, word};
 use warpsight_ir::profile::Fact;
 use warpsight_probe::aspects::{Seen, all};
 use warpsight_probe::{Context, Finding, Findings, Outcome, Record, Scale};
@@ -219,4 +219,23 @@ fn a_plan_goes_on_where_another_was_interrupted() {
             assert_eq!(next, records.get(kept).map(|record| record.name.clone()));
         }
     }
+}
+
+/// A cache of three texels gives them as fast as one of 64 does.
+#[test]
+fn caches_of_few_texels_are_fetched_from() {
+    let aspect = all().into_iter().find(|aspect| aspect.phase.name == "bandwidth").expect("bandwidth");
+    let rate = |ways: f64| {
+        let cache =
+            [("texture.cache.line", 16.0), ("texture.cache.sets", 1.0), ("texture.cache.ways", ways), ("texture.cache.bytes", 16.0 * ways)];
+        let plain =
+            ["image1d_buffer", "image1d", "image2d", "image2d_from_buffer"].map(|kind| format!("[texture.{kind}]\nset_hash = []\n"));
+        let changes: Vec<(&str, f64)> = cache.into_iter().chain([("core.count", 1.0)]).collect();
+        let (mut device, _file) = silicon_with("adreno640", &changes, &plain.concat());
+        let records = recorded(&aspect, &mut *device, Scale::Tiny);
+        let found = (aspect.analyse)(&Seen { device: device.info(), records: &records, found: &Findings::default() });
+        found.get("texture.l1.bandwidth").expect("a rate")
+    };
+    let (few, many) = (rate(3.0), rate(64.0));
+    assert!((few / many - 1.0).abs() < 0.02, "{few} of {many}");
 }

@@ -122,6 +122,12 @@ fn walks_that_end_early_tell_no_other_caches() {
     let before = told(records.iter().position(together).expect("groups that walk at once"));
     let (Some(Finding::Number(Fact::Unknown { unknown })), None) = &before else { panic!("{before:?}") };
     assert!(unknown.contains("out of time") && unknown.contains("nobody knows"), "{unknown}");
+    // They are asked for before the ends of caches are: three quarters of the walks tell which level it is, and about where it ends.
+    let walks = records.iter().filter(|record| of_buffers(record)).count();
+    let first = records.iter().position(of_buffers).expect("walks");
+    let most = told(first + 3 * walks / 4);
+    assert!(matches!(&most.0, Some(Finding::Number(Fact::Absent { .. }))), "{most:?}");
+    assert!(most.1.is_some_and(|bytes| (bytes / 131_072.0 - 1.0).abs() < 0.25), "{most:?}");
     // What is missing after that does not make the level unknown.
     let after = told(records.iter().rposition(of_buffers).expect("walks"));
     assert_eq!(after.1, Some(131_072.0), "{after:?}");

@@ -29,8 +29,8 @@ const CACHES: u64 = 8;
 const VALUES: u32 = 16;
 /// Footprints that are read by as few groups as run at once.
 const APART: u64 = 16 << 20;
-/// Sides of images, fetched from wholly.
-const IMAGES: [(u32, u32); 6] = [(2, 2), (4, 4), (8, 8), (16, 16), (64, 64), (256, 256)];
+/// Sides of images, fetched from wholly: two texels are all that the smallest cache may hold.
+const IMAGES: [(u32, u32); 7] = [(2, 1), (2, 2), (4, 4), (8, 8), (16, 16), (64, 64), (256, 256)];
 /// Rates of a level are equal but for this part.
 const LEVEL: f64 = 0.06;
 /// Footprints in a row that make a level, where its size is not known.

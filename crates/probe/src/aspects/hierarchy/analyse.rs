@@ -4,7 +4,8 @@ use super::super::Seen;
 use super::route::Known;
 use super::timed::{Timed, Walks};
 use crate::fit::levels::Levels;
-use crate::fit::sizes::likeliest;
+use crate::fit::lru::Fitted;
+use crate::fit::sizes::{against, likeliest};
 use crate::kernels::walk::Route;
 use crate::{Curve, Finding, Findings, Geometry, Outcome, Record};
 use warpsight_ir::ImageKind;
@@ -110,6 +111,13 @@ fn likely(lo: f64, best: f64, hi: f64, line: f64) -> f64 {
     likeliest(lo * (1.0 - UNEVEN), best, hi * (1.0 + UNEVEN), spread, line)
 }
 
+/// The likeliest capacity of shapes that explain walks: it is of one of them, wherever the curve ends.
+fn likeliest_of(shapes: &[Fitted]) -> Option<u64> {
+    let each = shapes.iter().flat_map(|fitted| fitted.shapes.iter().map(|shape| (fitted.chi2, shape.capacity_bytes())));
+    let cost = |(chi2, bytes): (f64, u64)| chi2 + against(bytes);
+    each.min_by(|a, b| cost(*a).total_cmp(&cost(*b))).map(|(_, bytes)| bytes)
+}
+
 fn found(findings: &mut Findings, seen: &[Timed], route: &Known, levels: &Levels, word: &str, cores: Option<f64>) {
     let cite = format!("walks of dependent loads, {}", route.name.word());
     let measured = |lo: f64, value: f64, hi: f64| Fact::between(lo.min(value), value, hi.max(value), Source::Measured, cite.clone());
@@ -152,8 +160,8 @@ fn found(findings: &mut Findings, seen: &[Timed], route: &Known, levels: &Levels
                 let lines = || known.iter().map(|shape| shape.line_bytes as f64);
                 let (short, long) = (lines().fold(f64::INFINITY, f64::min), lines().fold(0.0, f64::max));
                 findings.number(key("line_bytes"), measured(short, known[0].line_bytes as f64, long));
-                let (least, most) = (least as f64, most as f64);
-                let several = measured(lo.min(least), likely(lo.min(least), level.bytes, hi.max(most), grain), hi.max(most));
+                let (least, most, value) = (least as f64, most as f64, likeliest_of(&shapes).unwrap_or(least) as f64);
+                let several = measured(lo.min(least), value, hi.max(most));
                 findings.number(key("capacity_bytes"), if least == most { exact(least) } else { several });
                 for (name, of) in [("sets", (|shape| shape.sets) as fn(&crate::fit::lru::Shape) -> u32), ("ways", |shape| shape.ways)] {
                     let all = || known.iter().map(|shape| f64::from(of(shape)));
@@ -220,12 +228,34 @@ fn curve(route: &Known, levels: &Levels) -> Curve {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::fit::lru::Shape;
 
     #[test]
     fn sides_of_an_interval_count_by_themselves() {
         // Misses are seen early in it: 128 is as much as may be, and most unlikely; 112 and 120 are as well told by what is below.
         assert_eq!(likely(100.0, 121.0, 126.2, 1.0), 112.0);
         assert_eq!(likely(116.0, 121.0, 142.0, 1.0), 128.0);
+    }
+
+    /// Whatever lies between their capacities, and however near it is to where the curve ends.
+    #[test]
+    fn a_capacity_is_one_of_the_shapes() {
+        let fitted = |chi2: f64, shapes: &[(u32, u32)]| Fitted {
+            shapes: shapes.iter().map(|&(sets, ways)| Shape { line_bytes: 16, sets, ways, hash: None }).collect(),
+            shares: vec![],
+            hit_s: 1.0,
+            miss_s: 2.0,
+            hit_sigma_s: 0.0,
+            miss_sigma_s: 0.0,
+            error: 0.0,
+            chi2,
+            freedom: 9,
+        };
+        assert_eq!(likeliest_of(&[fitted(1.0, &[(2, 6), (1, 5)])]), Some(192));
+        // A number of two digits less weighs 2.8; what walks speak against by more stands back.
+        assert_eq!(likeliest_of(&[fitted(1.0, &[(1, 11)]), fitted(3.0, &[(1, 12)])]), Some(192));
+        assert_eq!(likeliest_of(&[fitted(1.0, &[(1, 11)]), fitted(4.0, &[(1, 12)])]), Some(176));
+        assert_eq!(likeliest_of(&[]), None);
     }
 
     #[test]

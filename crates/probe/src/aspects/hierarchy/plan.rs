@@ -197,7 +197,19 @@ impl Limits {
         own.map(|timed| timed.spec.range).max().unwrap_or(0).min(self.most)
     }
 
-    /// Ranges around the ends of caches, then what tells their lines, sets and sharing.
+    /// Groups that walk at once, each through a part of a cache of its own: the part that was walked through before, if one was, since the next fit
+    /// moves its end a bit. Beside each, as many that walk through next to nothing: where these take longer together, too, they only wait for each
+    /// other.
+    fn together(&self, read: &Read, known: &Known, level: &Level, grain: u32, reach: u64) -> impl Iterator<Item = Spec> + use<> {
+        let there = known.part(&read.walks.seen, level).map(|spec| (spec.range, spec.stride));
+        let (part, grain) = there.unwrap_or(((0.7 * level.bytes / f64::from(grain)) as u64 * u64::from(grain), grain));
+        let few = WALKERS.into_iter().filter(move |&walkers| u64::from(walkers) * part <= SHARED.min(2 * reach));
+        let ranges = [part.max(2 * u64::from(grain)), LEAST_LINES * u64::from(grain)];
+        let walk = Spec::random(self.route, 0, grain);
+        std::iter::once(1).chain(few).flat_map(move |walkers| ranges.map(|range| Spec { range, walkers, ..walk }))
+    }
+
+    /// What is a cache at all and who shares the nearest, then ranges around the ends of caches, then what tells their lines and sets.
     fn closer(&self, read: &mut Read) -> Option<(Spec, Effort)> {
         let known = &read.route(self.route);
         let read = &*read;
@@ -210,6 +222,12 @@ impl Limits {
             return Some(next);
         }
         let cache: Vec<bool> = (0..levels.caches.len()).map(|n| !known.is_translation(&read.walks.seen, n)).collect();
+        // Whose the nearest is gives all levels their names: before their ends, so that less is unknown of walks that end early.
+        let nearest = levels.caches.iter().zip(&cache).find(|(_, cache)| **cache).map(|(level, _)| level);
+        let shared = nearest.into_iter().flat_map(|level| self.together(read, known, level, grain(level.bytes), reach));
+        if let Some(next) = self.ask(read, shared) {
+            return Some(next);
+        }
         for (n, level) in levels.caches.iter().enumerate() {
             let stride = grain(level.bytes);
             let finest = if cache[n] { stride } else { stride.max(PAGE) };
@@ -242,15 +260,11 @@ impl Limits {
         }
         for (n, (level, line)) in levels.caches.iter().zip(known.lines()).enumerate().filter(|(n, _)| cache[*n]) {
             let grain = grain(level.bytes);
-            let others = known.other_strides(n).flat_map(|stride| AROUND.map(|part| (multiple(part * level.bytes, stride), stride)));
+            let around =
+                |stride| around(f64::from(stride) / f64::from(grain)).map(move |part| (multiple(part * level.bytes, stride), stride));
+            let others = known.other_strides(n).flat_map(around);
             let walks = others.chain(strided(level, line.unwrap_or(grain))).map(|(range, stride)| self.walk(range, stride));
-            let part = (0.7 * level.bytes / f64::from(grain)) as u64 * u64::from(grain);
-            let few = WALKERS.into_iter().filter(|&walkers| u64::from(walkers) * part <= SHARED.min(2 * reach));
-            let part = part.max(2 * u64::from(grain));
-            // Beside each, as many groups that walk through next to nothing: where these take longer together, too, they only wait for each other.
-            let nothing = LEAST_LINES * u64::from(grain);
-            let together = |walkers: u32| [part, nothing].map(|range| Spec { walkers, ..self.walk(range, grain) });
-            if let Some(next) = self.ask(read, walks.chain(std::iter::once(1).chain(few).flat_map(together))) {
+            if let Some(next) = self.ask(read, walks.chain(self.together(read, known, level, grain, reach))) {
                 return Some(next);
             }
         }
@@ -276,6 +290,13 @@ fn refined(level: &Level, grain: u32) -> impl Iterator<Item = u64> + use<> {
     let along = [0.125, 0.25, 0.5, 0.75, 1.0, 1.25, -0.25, -0.5].map(|part| bytes + part * ramp.max(4.0 * lines));
     let near = [1.0, -1.0, 2.0, -2.0, 3.0, 4.0].map(|beyond| bytes + beyond * lines);
     ends.into_iter().chain(along).chain(near).map(move |bytes| multiple(bytes, grain))
+}
+
+/// Parts of a cache's size that are walked through at a stride that is this part of what a miss brings. Where lines are as short as that, the cache
+/// may hold as few places as it does of those farther apart, or twice as many for each bit by which these miss sets: each is told from the next.
+fn around(shorter: f64) -> impl Iterator<Item = f64> {
+    let fewer = std::iter::successors(Some(1.2 * shorter), |part| Some(2.0 * part)).take_while(|part| *part < AROUND[0]);
+    AROUND.into_iter().chain(fewer)
 }
 
 /// Walks of as many places as a cache has, or one more, some lines apart: those of one set are too many where its ways are fewer.

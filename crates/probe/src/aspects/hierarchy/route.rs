@@ -210,14 +210,17 @@ impl Known {
         groups.first().is_some_and(|own| own.0 == 1) && groups.len() > 1
     }
 
+    /// A walk of several groups, each through a part of a level of its own.
+    pub(super) fn part(&self, seen: &[Timed], level: &Level) -> Option<Spec> {
+        let own = |spec: &Spec| spec.route == self.name && spec.pair.is_none() && spec.walkers > 1;
+        seen.iter().map(|timed| timed.spec).find(|spec| own(spec) && (0.55..0.85).contains(&(spec.range as f64 / level.bytes)))
+    }
+
     /// Of numbers of groups that walked at once, ascending: what each waits in a part of a level of its own, and in next to nothing.
     fn together(&self, seen: &[Timed], n: usize) -> Vec<(u32, [f64; 2])> {
-        let Some(level) = self.levels.as_ref().and_then(|levels| levels.caches.get(n)) else { return vec![] };
+        let level = self.levels.as_ref().and_then(|levels| levels.caches.get(n));
+        let Some(spec) = level.and_then(|level| self.part(seen, level)) else { return vec![] };
         let own = |timed: &&Timed| timed.spec.route == self.name && timed.spec.pair.is_none() && timed.agrees();
-        let part = |timed: &&Timed| (0.55..0.85).contains(&(timed.spec.range as f64 / level.bytes));
-        let Some(spec) = seen.iter().filter(own).filter(part).find(|timed| timed.spec.walkers > 1).map(|timed| timed.spec) else {
-            return vec![];
-        };
         let find = |range: u64, walkers: u32| {
             let same = |timed: &&Timed| (timed.spec.range, timed.spec.stride, timed.spec.walkers) == (range, spec.stride, walkers);
             seen.iter().filter(own).find(same).map(|timed| timed.seconds)
@@ -313,7 +316,9 @@ impl Known {
             let ratio = spec.range as f64 / level.bytes;
             let places = spec.range as f64 / f64::from(spec.stride);
             let dense = u64::from(spec.stride) == line && (0.7..1.6).contains(&ratio);
-            let near = dense || possible.contains(&spec.stride.into()) && (0.2..2.2).contains(&ratio);
+            // As many places as it has, at least, where lines are shorter than what a miss brings.
+            let few = (f64::from(spec.stride) / line as f64).min(0.2);
+            let near = dense || possible.contains(&spec.stride.into()) && (few..2.2).contains(&ratio);
             let apart = u64::from(spec.stride) > line && spec.stride.is_power_of_two() && u64::from(spec.stride).is_multiple_of(line);
             let strided = apart && places <= FEW * lines && ratio > 1.0;
             spec.pair.is_none() && (near || strided) && places * (line as f64) < next

@@ -219,6 +219,25 @@ fn a_cache_of_few_lines_does_not_hide_behind_long_strides() {
     assert_eq!(found.get("buffer.l2.capacity_bytes"), Some(131_072.0));
 }
 
+/// Two sets of six lines of 16 bytes, as short as texels, so that no pair shows them: walks stride what the next cache brings, 256 bytes, and all
+/// places lie in one set, however many there are. Only ranges of about as many places of 16 bytes each tell that.
+#[test]
+fn lines_as_short_as_texels_are_as_many_as_they_are() {
+    let mut info = device(1 << 20);
+    info.limits.image_buffer = Some(1 << 16);
+    let step = |_: &Spec, addresses: &[u64]| {
+        let near = Shape { line_bytes: 16, sets: 2, ways: 6, hash: None };
+        let far = Shape { line_bytes: 256, sets: 32, ways: 16, hash: None };
+        80e-9 + 190e-9 * misses(&near, addresses) + 300e-9 * misses(&far, addresses)
+    };
+    let found = found(&info, &recorded(&info, step, |seconds| seconds));
+    let Some(Finding::Number(Fact::Known { value, lo, hi, .. })) = found.facts.get("texture.l1.capacity_bytes") else {
+        panic!("{:?}", found.facts)
+    };
+    assert_eq!((*value, *lo, *hi), (192.0, Some(192.0), Some(192.0)));
+    assert_eq!(found.get("texture.l1.line_bytes"), Some(16.0));
+}
+
 #[test]
 fn a_plan_that_was_interrupted_goes_on_as_it_would_have() {
     let info = device(1 << 20);

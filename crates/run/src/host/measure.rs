@@ -432,6 +432,10 @@ mod tests {
         let large = measure(1, Width::Sse, [None, None, Some((1 << 30, 1))]).unwrap();
         assert_eq!((large.read, large.latency), ([None; 3], [None; 3]));
         assert_eq!(measure(1, Width::Sse, [None; 3]), None);
+        // One thread wakes no other; another runs after it was woken, and within a second however busy the machine is.
+        assert_eq!(found.wake, None);
+        let wakes = waking();
+        assert!(wakes.len() == WAKES && median(&wakes).is_some_and(|wake| (1e-7..1.0).contains(&wake.0)), "{wakes:?}");
     }
 
     /// Threads read through their parts of what they share; a core that waits alone has all of it.
@@ -462,9 +466,13 @@ mod tests {
             read: [Some(fma), None, None],
             wait: [Some(wait), None, None],
             pages: [wait; WALKED.len()],
+            wakes: vec![Seconds(1e3 * wait); 2],
         };
         let best = round(2e9, 6e9, 9e-9).best(round(3e9, 5e9, 8e-9));
         assert_eq!((best.clock, best.fma, best.read[0], best.wait[0], best.pages[3]), (3e9, 6e9, Some(6e9), Some(8e-9), 8e-9));
+        // A lucky round, whose thread never slept, is not what the others see.
+        let wakes = round(2e9, 6e9, 9e-9).best(round(2e9, 6e9, 5e-10)).best(round(2e9, 6e9, 8e-9)).wakes;
+        assert_eq!((wakes.len(), median(&wakes)), (6, Some(Seconds(1e3 * 8e-9))));
         let cycles = [5.0, 5.0, 5.1, 5.0, 5.2, 5.1, 12.0, 12.1, 12.0, 12.0];
         assert_eq!(translated(&cycles), Some((97, 7.0)));
         assert_eq!(translated(&[5.0; 10]), None);

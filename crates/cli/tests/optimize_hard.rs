@@ -66,7 +66,8 @@ fn halves_and_long_rows_verify() {
         "conv2d n=1 c=32 h=14 w=14 k=32 r=3 s=3 pad=1 dtype=f16",
         "layernorm n=2 c=40009 dtype=f16",
         "softmax n=1 c=100000 dtype=f16",
-        "matmul m=1 n=1 k=200003 dtype=f16",
+        // Of a single result of so many halves, which may be next to nothing by chance, no relative error is told.
+        "matmul m=2 n=3 k=200003 dtype=f16",
     ] {
         verifies(folder.path(), "sim:adreno640", op);
     }

@@ -206,6 +206,7 @@ fn row((name, text): (&str, &str), family: ScheduleFamily, profile: &Profile, on
     };
     let mut all = tune::rank_all(&family, &judge)?.1;
     all.truncate(asked.model.max(TOP));
+    let top = all.len().min(TOP);
     let best: HashSet<Config> = all.iter().map(|own| own.config.clone()).collect();
     let mut others: Vec<Config> =
         prune(&family, family.configs(), &judge.allowance).map(|own| own.0).filter(|own| !best.contains(own)).collect();
@@ -226,14 +227,16 @@ fn row((name, text): (&str, &str), family: ScheduleFamily, profile: &Profile, on
         }
     }
     // The model's first few in its order, the others by what they took.
-    let mut finals: Vec<usize> = ran.iter().map(|own| own.1).filter(|&at| at < TOP).collect();
+    let mut finals: Vec<usize> = ran.iter().map(|own| own.1).filter(|&at| at < top).collect();
     let first = finals.len();
     ran.sort_by(|a, b| a.0.total_cmp(&b.0));
-    finals.extend(ran.iter().map(|own| own.1).filter(|&at| at >= TOP).take(FASTEST));
+    finals.extend(ran.iter().map(|own| own.1).filter(|&at| at >= top).take(FASTEST));
     let timed = again(&mut bench, &finals.iter().map(|&at| all[at].clone()).collect::<Vec<_>>(), on, asked.again)?;
     let least = |times: &[f64]| times.iter().copied().fold(f64::INFINITY, f64::min);
     let best = least(&timed);
-    let losses = timed.first().filter(|_| first > 0).map(|pick| [*pick, least(&timed[..first])].map(|own| 100.0 * (own / best - 1.0)));
+    // Of a pick that did not run nothing is said.
+    let pick = timed.first().filter(|time| finals.first() == Some(&0) && time.is_finite());
+    let losses = pick.map(|pick| [*pick, least(&timed[..first])].map(|own| 100.0 * (own / best - 1.0)));
     let words = |own: Option<f64>, unit: &str| own.map_or("-".to_owned(), |own| format!("{own:.1}{unit}"));
     println!(
         "| {name} | `{text}` | {} | {} | {} | {slower} | {not:?} | {} | {} | {} | {} |",

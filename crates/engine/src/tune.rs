@@ -297,7 +297,9 @@ impl Candidates {
     /// Counts those as dropped whose work-items meet for what they may not: [`rank_all`] does not look at them.
     pub fn with_rest(mut self, family: &ScheduleFamily, allow: &Allowance) -> Self {
         let rest = family.count().saturating_sub(self.total);
-        *self.pruned.entry(allow.in_vain()).or_default() += rest;
+        if rest > 0 {
+            *self.pruned.entry(allow.in_vain()).or_default() += rest;
+        }
         Self { total: self.total + rest, ..self }
     }
 

@@ -54,7 +54,7 @@ impl Estimate {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Limiter {
-    /// Starting the kernel.
+    /// Starting the kernel, and waking cores for it.
     Launch,
     /// Floating-point units.
     Fp,

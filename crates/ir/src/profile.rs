@@ -310,7 +310,8 @@ pub struct Execution {
     pub vector_width: Fact<u32>,
     /// What an empty kernel takes by the clock that kernels are timed with.
     pub launch_overhead: Fact<Seconds>,
-    /// How much later than the first core the others begin a kernel, where their threads sleep until a driver wakes them. Of CPUs.
+    /// How much later than the first core the others begin a kernel, where their threads sleep until a driver wakes them. Of CPUs; where it is
+    /// unknown, all begin at once.
     #[serde(default)]
     pub wake: Fact<Seconds>,
 }

@@ -9,8 +9,6 @@ use std::arch::asm;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
-use warpsight_ir::Seconds;
-use warpsight_ir::sample::median;
 
 /// Additions of a chain, each of which waits a cycle for the one before.
 const CHAIN: u64 = 24;
@@ -83,7 +81,7 @@ pub(super) fn measure(threads: usize, width: Width, caches: [Shared; 3]) -> Opti
         read: best.read,
         latency: best.wait.map(|own| Some(own? * best.clock)),
         pages: translated(&best.pages.map(|seconds| seconds * best.clock)),
-        wake: median(&best.wakes).map(|wake| wake.0),
+        wake: quartiles(best.wakes),
     })
 }
 
@@ -122,7 +120,7 @@ struct Round {
     wait: [Option<f64>; 3],
     pages: [f64; WALKED.len()],
     /// Of each time that a thread was woken.
-    wakes: Vec<Seconds>,
+    wakes: Vec<f64>,
 }
 
 impl Round {
@@ -272,15 +270,17 @@ fn chase(memory: &[usize], places: usize) -> f64 {
 
 /// How long until a thread that sleeps runs after another one wakes it, many times; none where a thread cannot be had. A driver's threads sleep
 /// between kernels: this is what the one that ends a kernel is ahead of the others in the next.
-fn waking() -> Vec<Seconds> {
+fn waking() -> Vec<f64> {
     let (begun, turn, changed) = (Instant::now(), Mutex::new((0, Duration::ZERO)), Condvar::new());
     let hold = || turn.lock().unwrap_or_else(PoisonError::into_inner);
     std::thread::scope(|scope| {
         let sleeper = || {
-            let mut woken = [Duration::ZERO; WAKES];
-            for (n, own) in woken.iter_mut().enumerate() {
-                let now = changed.wait_while(hold(), |turn| turn.0 <= n).unwrap_or_else(PoisonError::into_inner);
-                *own = begun.elapsed().saturating_sub(now.1);
+            let (mut woken, mut seen) = (vec![], 0);
+            // A turn that it slept through is not one that it was woken in.
+            while seen < WAKES {
+                let now = *changed.wait_while(hold(), |turn| turn.0 <= seen).unwrap_or_else(PoisonError::into_inner);
+                woken.push(begun.elapsed().saturating_sub(now.1).as_secs_f64());
+                seen = now.0;
             }
             woken
         };
@@ -294,8 +294,15 @@ fn waking() -> Vec<Seconds> {
             *hold() = (n, begun.elapsed());
             changed.notify_all();
         }
-        sleeper.join().map_or_else(|_| vec![], |woken| woken.iter().map(|own| Seconds(own.as_secs_f64())).collect())
+        sleeper.join().unwrap_or_default()
     })
+}
+
+/// The first quarter, the middle and the third quarter of numbers.
+fn quartiles(mut of: Vec<f64>) -> Option<[f64; 3]> {
+    of.sort_unstable_by(f64::total_cmp);
+    let last = of.len().checked_sub(1)?;
+    Some([1, 2, 3].map(|quarter| of[quarter * last / 4]))
 }
 
 /// A chain of additions, each of the result before.
@@ -435,7 +442,7 @@ mod tests {
         // One thread wakes no other; another runs after it was woken, and within a second however busy the machine is.
         assert_eq!(found.wake, None);
         let wakes = waking();
-        assert!(wakes.len() == WAKES && median(&wakes).is_some_and(|wake| (1e-7..1.0).contains(&wake.0)), "{wakes:?}");
+        assert!((1..=WAKES).contains(&wakes.len()) && quartiles(wakes).is_some_and(|[_, wake, _]| (1e-7..1.0).contains(&wake)));
     }
 
     /// Threads read through their parts of what they share; a core that waits alone has all of it.
@@ -466,13 +473,14 @@ mod tests {
             read: [Some(fma), None, None],
             wait: [Some(wait), None, None],
             pages: [wait; WALKED.len()],
-            wakes: vec![Seconds(1e3 * wait); 2],
+            wakes: vec![1e3 * wait, 2e3 * wait],
         };
         let best = round(2e9, 6e9, 9e-9).best(round(3e9, 5e9, 8e-9));
         assert_eq!((best.clock, best.fma, best.read[0], best.wait[0], best.pages[3]), (3e9, 6e9, Some(6e9), Some(8e-9), 8e-9));
         // A lucky round, whose thread never slept, is not what the others see.
-        let wakes = round(2e9, 6e9, 9e-9).best(round(2e9, 6e9, 5e-10)).best(round(2e9, 6e9, 8e-9)).wakes;
-        assert_eq!((wakes.len(), median(&wakes)), (6, Some(Seconds(1e3 * 8e-9))));
+        let wakes = round(2e9, 6e9, 8.0).best(round(2e9, 6e9, 1.0)).best(round(2e9, 6e9, 9.0)).wakes;
+        assert_eq!(quartiles(wakes), Some([2e3, 8e3, 9e3]));
+        assert_eq!((quartiles(vec![3.0]), quartiles(vec![])), (Some([3.0; 3]), None));
         let cycles = [5.0, 5.0, 5.1, 5.0, 5.2, 5.1, 12.0, 12.1, 12.0, 12.0];
         assert_eq!(translated(&cycles), Some((97, 7.0)));
         assert_eq!(translated(&[5.0; 10]), None);

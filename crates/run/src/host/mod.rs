@@ -31,7 +31,7 @@ pub fn host_profile() -> Profile {
 const KEPT: Duration = Duration::from_secs(24 * 3600);
 
 /// Which measurements are kept: another number where they are made in another way.
-const FORMAT: &str = "4";
+const FORMAT: &str = "5";
 
 /// What was measured of the CPU.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -48,8 +48,8 @@ struct Measured {
     latency: [Option<f64>; 3],
     /// Pages of 4 KiB whose translations are held, and the cycles that one takes that is not.
     pages: Option<(u32, f64)>,
-    /// Seconds until a thread that sleeps runs after another one wakes it; `None` of one thread alone.
-    wake: Option<f64>,
+    /// Seconds until a thread that sleeps runs after another one wakes it: quartiles; `None` of one thread alone.
+    wake: Option<[f64; 3]>,
 }
 
 /// What the CPU says of itself.
@@ -186,7 +186,8 @@ impl Host {
 fn kept(path: &Path) -> Option<Measured> {
     let age = std::fs::metadata(path).ok()?.modified().ok()?.elapsed().ok()?;
     let text = warpsight_files::read_text(path, warpsight_files::TEXT).ok()?;
-    serde_json::from_str(&text).ok().filter(|found: &Measured| age < KEPT && found.clock > 0.0)
+    let sound = |found: &Measured| found.clock > 0.0 && found.wake.is_none_or(|wake| wake.is_sorted() && wake[0] >= 0.0);
+    serde_json::from_str(&text).ok().filter(|found| age < KEPT && sound(found))
 }
 
 /// The clock at the end of a brand string, `… @ 2.50GHz`, in Hz.
@@ -350,8 +351,8 @@ fn execution(host: &Host, clock: Fact<Hertz>) -> Execution {
             Seconds(20e-6),
             "by the events that kernels are timed with, kernels of a few work-items last 0.3 to 0.5 µs on PoCL; enqueueing them takes 9 to 26 µs, outside of the events",
         ),
-        wake: match host.measured.and_then(|found| found.wake) {
-            Some(seconds) => measured(Seconds, seconds, "a thread that sleeps is woken by another; the median of 195 in three rounds"),
+        wake: match host.measured.and_then(|found| found.wake.map(|wake| wake.map(Seconds))) {
+            Some([lo, value, hi]) => Fact::between(lo, value, hi, Source::Measured, "a thread that sleeps is woken by another: quartiles"),
             None => Fact::unknown("no thread was woken to measure it"),
         },
     }

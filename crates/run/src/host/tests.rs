@@ -59,7 +59,7 @@ fn what_was_measured_replaces_assumptions() {
         read: [Some(4e11), None, Some(6e10)],
         latency: [Some(15.2), Some(210.0), None],
         pages: Some((95, 7.12)),
-        wake: Some(31e-6),
+        wake: Some([24e-6, 31e-6, 40e-6]),
     });
     let l2 = Some(CacheFacts { bytes: 1 << 20, line: 64, ways: Some(16), sharing: 1 });
     let host = Host { simd, measured, cores: Some(2), caches: [l2, l2, l2], ..Host::default() };
@@ -71,7 +71,7 @@ fn what_was_measured_replaces_assumptions() {
     );
     assert_eq!((p.execution.fma_per_clock.get(), p.execution.fma64_per_clock.get()), (Some(&32.2), Some(&16.1)));
     assert_eq!(p.execution.lsu_lanes.get(), Some(&32));
-    assert_eq!(p.execution.wake.get(), Some(&Seconds(31e-6)));
+    assert!(matches!(p.execution.wake, Fact::Known { value: Seconds(31e-6), lo: Some(Seconds(24e-6)), hi: Some(Seconds(40e-6)), .. }));
     let m = &p.memory;
     assert_eq!([m.l2.bandwidth.get(), m.dram_bandwidth.get()], [4e11, 6e10].map(BytesPerSecond).each_ref().map(Some));
     assert_eq!((m.tlb.reach.get(), m.tlb.miss_latency.get()), (Some(&Bytes(95.0 * 4096.0)), Some(&Cycles(7.12))));
@@ -84,12 +84,20 @@ fn what_was_measured_replaces_assumptions() {
 fn what_is_kept_is_read_back_unless_it_makes_no_sense() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("host.json");
-    let found =
-        Measured { clock: 3e9, fma: None, loads: None, read: [None, Some(1e10), None], latency: [None; 3], pages: None, wake: Some(2e-5) };
+    let found = Measured {
+        clock: 3e9,
+        fma: None,
+        loads: None,
+        read: [None, Some(1e10), None],
+        latency: [None; 3],
+        pages: None,
+        wake: Some([1e-5, 2e-5, 3e-5]),
+    };
     for (text, read) in [
         (serde_json::to_string(&found).unwrap(), Some(found)),
         ("{\"clock\":0,\"read\":[null,null,null]}".into(), None),
         ("{".into(), None),
+        (serde_json::to_string(&found).unwrap().replace("1e-5", "-1.0").replace("0.00001", "-1.0"), None),
     ] {
         std::fs::write(&path, text).unwrap();
         assert_eq!(kept(&path), read);

@@ -294,23 +294,35 @@ impl Stored {
 
 /// What a launch takes, waking its cores included.
 fn together(limits: &mut [Limit], kernel: &Kernel, on: &Profile) -> Result<(Seconds, Limiter), NoEstimate> {
-    let awake = side_by_side(limits, on)?;
-    let late = late(awake.0, kernel, on)?;
-    let launch = limits.iter_mut().filter(|own| own.0 == Limiter::Launch).filter_map(|own| own.1.as_mut().ok());
-    launch.for_each(|start| *start = Seconds(start.0 + late.0));
+    let at_once = side_by_side(limits, on)?;
+    let Some(wake) = on.execution.wake.get().filter(|wake| wake.0 > 0.0) else { return Ok(at_once) };
+    let cores = f64::from(on.execution.cores.need(on, "execution.cores")?);
+    let mut starts = limits.iter_mut().filter(|own| own.0 == Limiter::Launch).filter_map(|own| own.1.as_mut().ok());
+    let Some(start) = starts.next() else { return Ok(at_once) };
+    *start = Seconds(start.0 + missed(at_once.0.0 - start.0, wake.0, kernel.launch.group_count() as f64, cores));
     side_by_side(limits, on)
 }
 
-/// What a launch of so many seconds takes longer because all cores but the first are woken for it: until then the first has it for itself.
-fn late(seconds: Seconds, kernel: &Kernel, on: &Profile) -> Result<Seconds, NoEstimate> {
-    let cores = f64::from(on.execution.cores.need(on, "execution.cores")?).min(kernel.launch.group_count() as f64).max(1.0);
-    let wake = on.execution.wake.get().map_or(0.0, |wake| wake.0);
-    Ok(Seconds(wake.min(cores * seconds.0) * (cores - 1.0) / cores))
+/// Seconds that a launch of so many groups takes longer because all cores but the first begin `wake` later. Whoever is free takes the next group,
+/// of which a core alone takes as long as beside others: what is shared, as memory's bandwidth is, is not handed to the first alone.
+fn missed(seconds: f64, wake: f64, groups: f64, cores: f64) -> f64 {
+    let (one, others) = (seconds / (groups / cores).ceil().max(1.0), cores - 1.0);
+    if one <= 0.0 || others < 1.0 {
+        return 0.0;
+    }
+    let all = |first: f64| match groups - first {
+        rest if rest > 0.0 => (first * one).max(wake + (rest / others).ceil() * one),
+        _ => groups * one,
+    };
+    // As many as the first does before all end together, or one more or less; or all of them.
+    let equal = (((groups * one + others * wake) / one) / cores).floor();
+    let few = [equal - 1.0, equal, equal + 1.0, groups].map(|first| all(first.clamp(0.0, groups)));
+    (few.into_iter().fold(f64::INFINITY, f64::min) - seconds).max(0.0)
 }
 
-/// What a launch takes whose cores all begin at once: of the units of a core, which work side by side whatever they wait for, the busiest counts, then the norm with
-/// what it waits for. Chains of multiply-adds in C on a core with AVX-512 (not kept, 2026-11-27) ran ×1.53, 1.34, 1.22, 1.06 and 1.0 as
-/// long with 6, 7, 8, 10 and 12 sums as with 28, where 8 hide their latency; loads beside each of them added nothing.
+/// What a launch takes whose cores all begin at once: of the units of a core, which work side by side whatever they wait for, the busiest
+/// counts, then the norm with what it waits for. Chains of multiply-adds in C on a core with AVX-512 (not kept, 2026-11-27) ran ×1.53, 1.34,
+/// 1.22, 1.06 and 1.0 as long with 6, 7, 8, 10 and 12 sums as with 28, where 8 hide their latency; loads beside each of them added nothing.
 fn side_by_side(limits: &[Limit], on: &Profile) -> Result<(Seconds, Limiter), NoEstimate> {
     let of_core = |limit: &Limit| UNITS.contains(&limit.0).then(|| limit.1.as_ref().map_or(0.0, |time| time.0));
     let busiest = limits.iter().filter_map(of_core).fold(0.0, f64::max);
@@ -431,4 +443,27 @@ fn waits(loops: &Loops, subject: &Subject, units: &[Var], behind: &[Level], on: 
         }
     }
     Ok(cycles / IN_FLIGHT)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::missed;
+
+    /// Microseconds, in hundredths.
+    fn late(seconds: f64, wake: f64, groups: f64, cores: f64) -> f64 {
+        (1e8 * missed(1e-6 * seconds, 1e-6 * wake, groups, cores)).round() / 100.0
+    }
+
+    #[test]
+    fn cores_that_are_woken_end_late() {
+        // Many groups: two cores make up for what one of them missed; of four three missed it.
+        assert_eq!([late(100.0, 30.0, 1e6, 2.0), late(100.0, 30.0, 1e6, 4.0)], [15.0, 22.5]);
+        // A group for each: the second ends as late as it began.
+        assert_eq!(late(100.0, 30.0, 2.0, 2.0), 30.0);
+        // Of three groups the first core does two either way.
+        assert_eq!(late(100.0, 30.0, 3.0, 2.0), 0.0);
+        // The first has done all before another wakes; one group, or one core, waits for nobody.
+        assert_eq!([late(10.0, 30.0, 2.0, 2.0), late(10.0, 30.0, 1e6, 4.0)], [10.0, 30.0]);
+        assert_eq!([late(10.0, 30.0, 1.0, 2.0), late(10.0, 30.0, 9.0, 1.0), late(0.0, 30.0, 9.0, 2.0)], [0.0; 3]);
+    }
 }

@@ -4,7 +4,7 @@ use super::super::Seen;
 use super::route::Known;
 use super::timed::{Timed, Walks};
 use crate::fit::levels::Levels;
-use crate::fit::lru::Fitted;
+use crate::fit::lru::{Fitted, Shape};
 use crate::fit::sizes::{against, likeliest};
 use crate::kernels::walk::Route;
 use crate::{Curve, Finding, Findings, Geometry, Outcome, Record};
@@ -111,11 +111,10 @@ fn likely(lo: f64, best: f64, hi: f64, line: f64) -> f64 {
     likeliest(lo * (1.0 - UNEVEN), best, hi * (1.0 + UNEVEN), spread, line)
 }
 
-/// The likeliest capacity of shapes that explain walks: it is of one of them, wherever the curve ends.
-fn likeliest_of(shapes: &[Fitted]) -> Option<u64> {
-    let each = shapes.iter().flat_map(|fitted| fitted.shapes.iter().map(|shape| (fitted.chi2, shape.capacity_bytes())));
-    let cost = |(chi2, bytes): (f64, u64)| chi2 + against(bytes);
-    each.min_by(|a, b| cost(*a).total_cmp(&cost(*b))).map(|(_, bytes)| bytes)
+/// The likeliest of shapes that explain walks by its capacity, wherever the curve ends.
+fn likeliest_of(shapes: &[Fitted]) -> Option<&Shape> {
+    let each = shapes.iter().flat_map(|fitted| fitted.shapes.iter().map(|shape| (fitted.chi2 + against(shape.capacity_bytes()), shape)));
+    each.min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, shape)| shape)
 }
 
 fn found(findings: &mut Findings, seen: &[Timed], route: &Known, levels: &Levels, word: &str, cores: Option<f64>) {
@@ -151,23 +150,24 @@ fn found(findings: &mut Findings, seen: &[Timed], route: &Known, levels: &Levels
             Ok(shapes) => (shapes, ""),
             Err(why) => (vec![], why),
         };
-        let known: Vec<&crate::fit::lru::Shape> = shapes.iter().flat_map(|fitted| &fitted.shapes).collect();
+        let known: Vec<&Shape> = shapes.iter().flat_map(|fitted| &fitted.shapes).collect();
         // From where misses show to where the best curve begins them: caches whose sets fill unevenly miss before they are full.
         let (begin, end) = route.capacity(n).unwrap_or(level.between);
         let (lo, hi) = (begin.min(level.between.0), end.max(level.between.1));
-        match (known.iter().map(|shape| shape.capacity_bytes()).min(), known.iter().map(|shape| shape.capacity_bytes()).max()) {
-            (Some(least), Some(most)) => {
-                let lines = || known.iter().map(|shape| shape.line_bytes as f64);
-                let (short, long) = (lines().fold(f64::INFINITY, f64::min), lines().fold(0.0, f64::max));
-                findings.number(key("line_bytes"), measured(short, known[0].line_bytes as f64, long));
-                let (least, most, value) = (least as f64, most as f64, likeliest_of(&shapes).unwrap_or(least) as f64);
+        match likeliest_of(&shapes) {
+            Some(likeliest) => {
+                let each = |of: fn(&Shape) -> f64| {
+                    let (lo, hi) = known.iter().fold((f64::INFINITY, 0.0), |(lo, hi), shape| (of(shape).min(lo), of(shape).max(hi)));
+                    (lo, of(likeliest), hi)
+                };
+                let bytes = |shape: &Shape| shape.capacity_bytes() as f64;
+                let (least, value, most) = each(bytes);
                 let several = measured(lo.min(least), value, hi.max(most));
                 findings.number(key("capacity_bytes"), if least == most { exact(least) } else { several });
-                for (name, of) in [("sets", (|shape| shape.sets) as fn(&crate::fit::lru::Shape) -> u32), ("ways", |shape| shape.ways)] {
-                    let all = || known.iter().map(|shape| f64::from(of(shape)));
-                    let (lo, hi) = (all().fold(f64::INFINITY, f64::min), all().fold(0.0, f64::max));
-                    findings.number(key(name), measured(lo, of(known[0]).into(), hi));
-                }
+                let mut tell = |name: &str, (lo, value, hi)| findings.number(key(name), measured(lo, value, hi));
+                tell("line_bytes", each(|shape| shape.line_bytes as f64));
+                tell("sets", each(|shape| shape.sets.into()));
+                tell("ways", each(|shape| shape.ways.into()));
                 let geometries = shapes.iter().flat_map(|fitted| fitted.shapes.iter().map(|shape| (shape, fitted.error)));
                 let geometries = geometries.map(|(shape, error)| Geometry {
                     sets: shape.sets,
@@ -228,7 +228,6 @@ fn curve(route: &Known, levels: &Levels) -> Curve {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fit::lru::Shape;
 
     #[test]
     fn sides_of_an_interval_count_by_themselves() {
@@ -251,11 +250,12 @@ mod tests {
             chi2,
             freedom: 9,
         };
-        assert_eq!(likeliest_of(&[fitted(1.0, &[(2, 6), (1, 5)])]), Some(192));
+        let likeliest = |shapes: &[Fitted]| likeliest_of(shapes).map(Shape::capacity_bytes);
+        assert_eq!(likeliest(&[fitted(1.0, &[(2, 6), (1, 5)])]), Some(192));
         // A number of two digits less weighs 2.8; what walks speak against by more stands back.
-        assert_eq!(likeliest_of(&[fitted(1.0, &[(1, 11)]), fitted(3.0, &[(1, 12)])]), Some(192));
-        assert_eq!(likeliest_of(&[fitted(1.0, &[(1, 11)]), fitted(4.0, &[(1, 12)])]), Some(176));
-        assert_eq!(likeliest_of(&[]), None);
+        assert_eq!(likeliest(&[fitted(1.0, &[(1, 11)]), fitted(3.0, &[(1, 12)])]), Some(192));
+        assert_eq!(likeliest(&[fitted(1.0, &[(1, 11)]), fitted(4.0, &[(1, 12)])]), Some(176));
+        assert_eq!(likeliest(&[]), None);
     }
 
     #[test]

@@ -463,7 +463,7 @@ mod tests {
         // Of three groups the first core does two either way.
         assert_eq!(late(100.0, 30.0, 3.0, 2.0), 0.0);
         // The first has done all before another wakes; one group, or one core, waits for nobody.
-        assert_eq!([late(10.0, 30.0, 2.0, 2.0), late(10.0, 30.0, 1e6, 4.0)], [10.0, 30.0]);
+        assert_eq!([late(10.0, 30.0, 2.0, 2.0), late(10.0, 50.0, 1e6, 4.0)], [10.0, 30.0]);
         assert_eq!([late(10.0, 30.0, 1.0, 2.0), late(10.0, 30.0, 9.0, 1.0), late(0.0, 30.0, 9.0, 2.0)], [0.0; 3]);
     }
 }

@@ -16,6 +16,7 @@ use warpsight_generate::operators::parse_operator;
 use warpsight_generate::prune::{Allowance, CRITERIA, Cut, Hardware, Rule, cut};
 use warpsight_generate::{Operator, Pass, Passes, ScheduleFamily};
 use warpsight_ir::profile::builtin;
+use warpsight_ir::sample::middle;
 use warpsight_ir::{Config, Family, Seconds};
 use warpsight_run::sim::Sim;
 
@@ -74,9 +75,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             page += &row.line;
         }
     }
-    reductions.sort_by(f64::total_cmp);
-    let middle = reductions.len() / 2;
-    let median = (reductions[middle] + reductions[(reductions.len() - 1) / 2]) / 2.0;
+    let median = middle(reductions).ok_or("no operator")?;
     writeln!(page, "\nMedian reduction: {:.2} %.", 100.0 * median)?;
     println!("median {:.2} %", 100.0 * median);
     if let Some(out) = &asked.out {

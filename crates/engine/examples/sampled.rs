@@ -7,6 +7,7 @@ use std::error::Error;
 use warpsight_generate::ScheduleFamily;
 use warpsight_generate::operators::parse_operator;
 use warpsight_generate::prune::{Allowance, prune};
+use warpsight_ir::sample::quantile;
 use warpsight_ir::{Config, Family, RankFamily, profile};
 use warpsight_predict::KernelModel;
 use warpsight_sim::{Sampling, Silicon, SimFault, Simulator};
@@ -49,10 +50,6 @@ fn seconds() -> f64 {
     text.split_whitespace().next().and_then(|time| time.parse::<f64>().ok()).map_or(f64::NAN, |time| time / 1e9)
 }
 
-fn quantile(sorted: &[f64], part: f64) -> f64 {
-    sorted.get(((sorted.len().max(1) - 1) as f64 * part).round() as usize).copied().unwrap_or(f64::NAN)
-}
-
 fn main() -> Result<(), Box<dyn Error>> {
     let name = std::env::args().nth(1).unwrap_or("adreno640".into());
     let silicon = Silicon::named(&name).ok_or_else(|| format!("there is no silicon {name}"))?;
@@ -90,7 +87,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     eprintln!();
     errors.sort_by(f64::total_cmp);
-    let percent = |part: f64| 100.0 * quantile(&errors, part);
+    let percent = |part: f64| 100.0 * quantile(&errors, part).unwrap_or(f64::NAN);
     println!("{name}: {} kernels, {parts} of them by parts", errors.len());
     println!(
         "  error against all groups: median {:.2} %, 95 of 100 {:.2} %, worst {:.2} % ({})",

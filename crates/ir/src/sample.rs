@@ -170,6 +170,13 @@ pub fn middle(mut numbers: Vec<f64>) -> Option<f64> {
     }
 }
 
+/// What lies between sorted numbers at this share of them, from 0, the least, to 1, the most; `None` for none.
+pub fn quantile(sorted: &[f64], share: f64) -> Option<f64> {
+    let at = share.clamp(0.0, 1.0) * sorted.len().checked_sub(1)? as f64;
+    let (low, high) = (sorted[at as usize], sorted[(at as usize + 1).min(sorted.len() - 1)]);
+    Some(low + (high - low) * at.fract())
+}
+
 /// Times in the order in which they were taken. Equal ones that follow each other are counted, so that a million of a simulator take no
 /// more room than one.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -389,5 +396,13 @@ mod tests {
         // Ranks 0, 1, 2 against 0.5, 0.5, 2: covariance 1.5, variances 2 and 1.5.
         let tied = spearman(&[(1.0, 5.0), (2.0, 5.0), (3.0, 9.0)]);
         assert!((tied - 1.5 / 3f64.sqrt()).abs() < 1e-12, "{tied}");
+    }
+
+    #[test]
+    fn quantiles_lie_between_ranks() {
+        let numbers = [1.0, 2.0, 4.0, 8.0];
+        assert_eq!([0.0, 0.5, 0.75, 1.0].map(|share| quantile(&numbers, share)), [1.0, 3.0, 5.0, 8.0].map(Some));
+        assert_eq!((quantile(&[3.0], 0.25), quantile(&[], 0.5)), (Some(3.0), None));
+        assert_eq!(quantile(&numbers, 0.5), middle(numbers.to_vec()));
     }
 }

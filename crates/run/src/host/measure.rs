@@ -9,6 +9,7 @@ use std::arch::asm;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
+use warpsight_ir::sample::quantile;
 
 /// Additions of a chain, each of which waits a cycle for the one before.
 const CHAIN: u64 = 24;
@@ -301,8 +302,8 @@ fn waking() -> Vec<f64> {
 /// The first quarter, the middle and the third quarter of numbers.
 fn quartiles(mut of: Vec<f64>) -> Option<[f64; 3]> {
     of.sort_unstable_by(f64::total_cmp);
-    let last = of.len().checked_sub(1)?;
-    Some([1, 2, 3].map(|quarter| of[quarter * last / 4]))
+    let at = |share| quantile(&of, share);
+    Some([at(0.25)?, at(0.5)?, at(0.75)?])
 }
 
 /// A chain of additions, each of the result before.
@@ -479,7 +480,7 @@ mod tests {
         assert_eq!((best.clock, best.fma, best.read[0], best.wait[0], best.pages[3]), (3e9, 6e9, Some(6e9), Some(8e-9), 8e-9));
         // A lucky round, whose thread never slept, is not what the others see.
         let wakes = round(2e9, 6e9, 8.0).best(round(2e9, 6e9, 1.0)).best(round(2e9, 6e9, 9.0)).wakes;
-        assert_eq!(quartiles(wakes), Some([2e3, 8e3, 9e3]));
+        assert_eq!(quartiles(wakes), Some([3.5e3, 8.5e3, 14.25e3]));
         assert_eq!((quartiles(vec![3.0]), quartiles(vec![])), (Some([3.0; 3]), None));
         let cycles = [5.0, 5.0, 5.1, 5.0, 5.2, 5.1, 12.0, 12.1, 12.0, 12.0];
         assert_eq!(translated(&cycles), Some((97, 7.0)));

@@ -6,6 +6,7 @@ use crate::volumes::fitted::expected::{ENOUGH, Kind, Range};
 use crate::volumes::fitted::speed::Basis;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
+use warpsight_ir::sample::{middle, quantile};
 
 /// Rows outside of the interval, on either side.
 const OUTSIDE: f64 = 0.1;
@@ -20,14 +21,6 @@ type ByDevice<'a> = BTreeMap<&'a str, BTreeMap<&'a str, Vec<[f64; 2]>>>;
 /// Whose recordings a device's numbers come from matters to memory alone.
 fn key(held: &HeldOut) -> Key {
     (held.kind, held.basis == Basis::Pooled && matches!(held.kind, Kind::Stream | Kind::Stencil))
-}
-
-/// What lies between the values at this part of them.
-fn quantile(values: &mut [f64], part: f64) -> f64 {
-    values.sort_by(f64::total_cmp);
-    let at = part * (values.len() - 1) as f64;
-    let (i, rest) = (at as usize, at.fract());
-    values[i] + (values[(i + 1).min(values.len() - 1)] - values[i]) * rest
 }
 
 /// The value below which this part of the weights lies.
@@ -133,7 +126,7 @@ pub fn coverage(held: &[HeldOut], left: Left) -> Vec<Coverage> {
 /// The part of rows inside, and the median width.
 pub fn summary(rows: &[(bool, f64)]) -> (f64, f64) {
     let inside = rows.iter().filter(|row| row.0).count() as f64 / rows.len() as f64;
-    (inside, quantile(&mut rows.iter().map(|row| row.1).collect::<Vec<_>>(), 0.5))
+    (inside, middle(rows.iter().map(|row| row.1).collect()).unwrap_or(f64::NAN))
 }
 
 /// The file.
@@ -186,7 +179,8 @@ pub fn text(held: &[HeldOut]) -> String {
         if last.replace(key) != Some(key) {
             let _ = writeln!(text, "[group.{}.{}]", key.0.name(), known(key.1));
         }
-        let [lo, middle, hi] = [OUTSIDE, 0.5, 1.0 - OUTSIDE].map(|part| quantile(&mut rows, part));
+        rows.sort_by(f64::total_cmp);
+        let [lo, middle, hi] = [OUTSIDE, 0.5, 1.0 - OUTSIDE].map(|part| quantile(&rows, part).unwrap_or(f64::NAN));
         let _ = writeln!(text, "\"{family}, {device}, {kernel}\" = [{}, {lo:.3}, {middle:.3}, {hi:.3}]", rows.len());
     }
     text

@@ -292,15 +292,16 @@ impl Stored {
     }
 }
 
-/// What a launch takes, waking its cores included.
+/// What a launch takes, waking its cores included, which is part of its start.
 fn together(limits: &mut [Limit], kernel: &Kernel, on: &Profile) -> Result<(Seconds, Limiter), NoEstimate> {
-    let at_once = side_by_side(limits, on)?;
-    let Some(wake) = on.execution.wake.get().filter(|wake| wake.0 > 0.0) else { return Ok(at_once) };
+    let (seconds, limiter) = side_by_side(limits, on)?;
+    let Some(wake) = on.execution.wake.get().filter(|wake| wake.0 > 0.0) else { return Ok((seconds, limiter)) };
     let cores = f64::from(on.execution.cores.need(on, "execution.cores")?);
-    let mut starts = limits.iter_mut().filter(|own| own.0 == Limiter::Launch).filter_map(|own| own.1.as_mut().ok());
-    let Some(start) = starts.next() else { return Ok(at_once) };
-    *start = Seconds(start.0 + missed(at_once.0.0 - start.0, wake.0, kernel.launch.group_count() as f64, cores));
-    side_by_side(limits, on)
+    let of = |wanted: Limiter| limits.iter().find(|own| own.0 == wanted).and_then(|own| Some(own.1.as_ref().ok()?.0));
+    let (start, longest) = (of(Limiter::Launch).unwrap_or(0.0), of(limiter).unwrap_or(0.0));
+    let late = missed(seconds.0 - start, wake.0, kernel.launch.group_count() as f64, cores);
+    limits.iter_mut().filter(|own| own.0 == Limiter::Launch).for_each(|own| own.1 = Ok(Seconds(start + late)));
+    Ok((Seconds(seconds.0 + late), if start + late > longest { Limiter::Launch } else { limiter }))
 }
 
 /// Seconds that a launch of so many groups takes longer because all cores but the first begin `wake` later. Whoever is free takes the next group,

@@ -15,7 +15,7 @@ pub(crate) mod text;
 mod words;
 
 pub(crate) use dialect::{Atomic, Dialect, Fenced, Image};
-pub(crate) use memory::Place;
+pub(crate) use memory::{Place, Tensor};
 pub(crate) use words::{Integers, Words};
 
 use crate::Unsupported;

@@ -4,7 +4,8 @@
 //! every OpenCL C has (`vload_half`, `vstore_half_rte`; bit patterns for bfloat16). What is computed in half precision needs `cl_khr_fp16`.
 //!
 //! **Memory.** Buffers are `restrict`: a launch must not bind overlapping memory to two parameters. Store policies
-//! are hints that OpenCL C cannot express; they are dropped.
+//! are hints that OpenCL C cannot express; they are dropped. What lies at a multiple of a vector's length is read and written through a
+//! pointer to vectors, as buffers begin at CL_DEVICE_MEM_BASE_ADDR_ALIGN.
 
 mod dialect;
 mod helpers;

@@ -28,7 +28,7 @@ pub struct Offer<'a> {
 pub struct Considered {
     /// Its name.
     pub name: &'static str,
-    /// What its kernels are expected to take together; `None` where a device can run none of one.
+    /// What its kernels are expected to take together, with what lies between them; `None` where a device can run none of one.
     pub time: Option<Seconds>,
     /// Whether that is all of it: nobody went on once it took longer than another one.
     pub whole: bool,
@@ -149,14 +149,14 @@ pub fn restore(plan: &mut Plan, taken: &[(usize, String)]) -> Option<Vec<Taken>>
     Some(all.into_iter().map(|(position, own)| put(plan, position, own)).collect())
 }
 
-/// What the kernels of a sequence take together, each in the best schedule that is found, and whether that is all of it: nobody goes on
+/// What the kernels of a sequence take together with the gaps between them, each in the best schedule that is found, and whether that is all of it: nobody goes on
 /// beyond `most`. `None` where a device can run none of one.
 fn seconds(operator: &Operator, judge: &Judge, most: f64, searched: &Searched) -> Result<(Option<Seconds>, bool), EngineError> {
-    let mut sum = 0.0;
     // Those with the most work first: what takes too long is seen soon.
     let mut kernels: Vec<&TensorExpr> = operator.kernels().collect();
     kernels.sort_by_key(|step| std::cmp::Reverse(step.all_axes().map(|axis| axis.extent as usize).fold(1, usize::saturating_mul)));
     let mut left = kernels.len();
+    let mut sum = judge.profile.gaps(left).0;
     for step in kernels {
         let Some(least) = searched_step(step, judge, searched)? else { return Ok((None, true)) };
         sum += least.0;

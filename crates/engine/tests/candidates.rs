@@ -8,7 +8,8 @@ use warpsight_generate::operators::parse_operator;
 use warpsight_generate::prune::Allowance;
 use warpsight_generate::{Operator, Passes, ScheduleFamily, candidates};
 use warpsight_graph::Plan;
-use warpsight_ir::{KnobValue, Profile, profile};
+use warpsight_ir::profile::{Fact, Source};
+use warpsight_ir::{KnobValue, Profile, Seconds, profile};
 use warpsight_predict::KernelModel;
 use warpsight_run::{DeviceLimits, Options};
 
@@ -44,8 +45,12 @@ fn run(direct: &Operator, name: &str) -> (f64, f64) {
 }
 
 fn taken(direct: &Operator) -> &'static str {
+    taken_on(direct, &adreno640())
+}
+
+fn taken_on(direct: &Operator, profile: &Profile) -> &'static str {
     let limits = DeviceLimits::default();
-    let chosen = choose(direct, &judge(&adreno640()), &Offer { limits: &limits, names: None }).expect("an estimate");
+    let chosen = choose(direct, &judge(profile), &Offer { limits: &limits, names: None }).expect("an estimate");
     for own in &chosen.considered {
         println!("{}: {:?} s, whole: {}", own.name, own.time, own.whole);
     }
@@ -61,6 +66,17 @@ fn winograd_is_taken_where_it_wins() {
     println!("direct {direct:?}, {name} {own:?}");
     assert!(name.starts_with("winograd") && own.0 < 0.9 * direct.0, "{name}: {own:?}, direct {direct:?}");
     assert!(direct.1 < 1e-5 && own.1 < 1e-5, "{own:?}, {direct:?}");
+}
+
+/// What lies between kernels counts: where it is more than a split saves, there is one kernel.
+#[test]
+fn kernels_are_divided_by_gaps() {
+    let row = parse_operator("matmul m=1 n=1 k=30000").expect("an operator");
+    let mut apart = adreno640();
+    assert_ne!(taken_on(&row, &apart), "direct");
+    apart.execution.launch_gap = Fact::known(Seconds(1e-3), Source::Assumed, "made up for a test");
+    assert_eq!(taken_on(&row, &apart), "direct");
+    assert_eq!([0, 1, 3].map(|kernels| apart.gaps(kernels)), [Seconds(0.0), Seconds(0.0), Seconds(2e-3)]);
 }
 
 #[test]

@@ -310,10 +310,20 @@ pub struct Execution {
     pub vector_width: Fact<u32>,
     /// What an empty kernel takes by the clock that kernels are timed with.
     pub launch_overhead: Fact<Seconds>,
+    /// From the end of a kernel to the beginning of the next in its queue, which that clock does not show; where it is unknown, nothing.
+    #[serde(default)]
+    pub launch_gap: Fact<Seconds>,
     /// How much later than the first core the others begin a kernel, where their threads sleep until a driver wakes them. Of CPUs; where it is
     /// unknown, all begin at once.
     #[serde(default)]
     pub wake: Fact<Seconds>,
+}
+
+impl Profile {
+    /// What lies between so many kernels that run one after another ([`Execution::launch_gap`]).
+    pub fn gaps(&self, kernels: usize) -> Seconds {
+        self.execution.launch_gap.get().map_or(Seconds::ZERO, |gap| *gap * kernels.saturating_sub(1) as f64)
+    }
 }
 
 /// Multiply-adds that a core's matrix units finish per clock, by the type of their operands; of dense matrices.

@@ -519,3 +519,56 @@ fn cores_that_sleep_are_waited_for() {
     };
     assert!((coarse(&text, &asleep) - coarse(&text, &at_once) - 30e-6).abs() < 1e-7);
 }
+
+/// Groups take turns along y in the slowest axis or the fastest; all read one table, which no axis of groups changes, or parts of their own.
+#[test]
+fn what_all_cores_read_each_of_them_loads() {
+    let load = |at: &str, rows: u32| {
+        let text = format!(
+            "name = \"table\"\nblock = [1]\ngrid = [64]\nregisters = 16\nflops = {{ f32_fma = 4096 }}\n\
+             [[loop]]\nname = \"r\"\ntrips = 4096\n\
+             [[field]]\nname = \"T\"\nelement = \"f32\"\ndims = [4096, {rows}]\nload = [[\"r\", {at}]]\n\
+             [[field]]\nname = \"B\"\nelement = \"f32\"\ndims = [64]\nstore = [[\"tx\"]]\n"
+        );
+        let written = text::parse(&text, &[]).unwrap();
+        let found = InPass { between: Bytes(8388608.0) }.estimate(&written.kernel, &cpu()).expect("counted");
+        // At 100 GB/s from the last level.
+        found.limits.of(Limiter::Llc).0 * 1e11 / 16384.0
+    };
+    // 16 KiB by each of four cores; 64 rows of 16 KiB once.
+    let (shared, own) = (load("0", 1), load("\"tx\"", 64));
+    assert!((shared - 4.0).abs() < 0.1 && (own - 64.0).abs() < 1.0, "{shared} {own}");
+}
+
+/// Of a vector that lies apart each element is taken out and has an index of its own.
+#[test]
+fn elements_that_are_stored_alone_are_taken_out() {
+    let issue = |store: &str| {
+        let text = format!(
+            "name = \"scatter\"\nblock = [1]\ngrid = [256]\nregisters = 16\nflops = {{ f32x8 = 1 }}\n\
+             [[field]]\nname = \"A\"\nelement = \"f32\"\ndims = [8, 256]\nload = [{{ at = [0, \"tx\"], width = 8 }}]\n\
+             [[field]]\nname = \"B\"\nelement = \"f32\"\ndims = [4096]\nstore = [{store}]\n"
+        );
+        seconds(&of(&text, &cpu()), Limiter::Issue) * 2.5e9 * 4.0 * 4.0 / 256.0
+    };
+    let whole = issue("{ at = [\"8*tx\"], width = 8 }");
+    let apart = issue(&(0..8).map(|n| format!("[\"tx + {}\"]", 256 * n)).collect::<Vec<_>>().join(", "));
+    // Seven stores more, an address for each, and three instructions for each of the eight.
+    assert!((apart - whole - 7.0 - 14.0 - 24.0).abs() < 0.5, "{apart} {whole}");
+}
+
+/// A prefetcher follows a few runs at once: what each of 16 rows brings next is foreseen, of 64 it is not.
+#[test]
+fn prefetchers_follow_a_few_rows() {
+    let waits = |rows: u32| {
+        let text = format!(
+            "name = \"rows\"\nblock = [1]\ngrid = [4096]\nregisters = 16\nflops = {{ f32 = {rows} }}\n\
+             [[loop]]\nname = \"r\"\ntrips = {rows}\n\
+             [[field]]\nname = \"A\"\nelement = \"f32\"\ndims = [65536, {rows}]\nload = [[\"16*tx\", \"r\"]]\n\
+             [[field]]\nname = \"B\"\nelement = \"f32\"\ndims = [4096]\nstore = [[\"tx\"]]\n"
+        );
+        seconds(&of(&text, &cpu()), Limiter::Latency) / f64::from(rows)
+    };
+    let (few, many) = (waits(16), waits(64));
+    assert!(many > 10.0 * few, "{few} {many}");
+}

@@ -144,6 +144,7 @@ impl Reader<'_> {
             issue_per_clock: Fact::unknown(unmeasured("what a core issues")),
             vector_width: self.count("alu.vector_components"),
             launch_overhead: self.seconds("launch.overhead_s"),
+            launch_gap: Fact::unknown(unmeasured("what lies between two kernels")),
             wake: Fact::unknown(unmeasured("when cores begin a kernel")),
         }
     }

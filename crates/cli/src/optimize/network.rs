@@ -25,7 +25,7 @@ use warpsight_generate::layout::stored;
 use warpsight_graph::memory::handed_on;
 use warpsight_graph::{GraphError, Plan, PlanTensor, evaluate_f64};
 use warpsight_ir::sample::{geometric_error, spearman};
-use warpsight_ir::{Family, KnobValue, Name, Seconds, TimeSource};
+use warpsight_ir::{Family, KnobValue, Name, Profile, Seconds, TimeSource};
 
 /// Optimizes a network.
 pub fn run(path: &Path, args: &Args, target: &mut Target, record: &mut Record, json: bool) -> Result<(), Failure> {
@@ -254,7 +254,12 @@ fn shape(network: &Network, row: &Row) -> serde_json::Map<String, Value> {
     shape
 }
 
-fn predicted(network: &Network, choice: &Choice) -> Seconds {
+/// A pass, with what lies between its kernels.
+fn predicted(network: &Network, choice: &Choice, on: &Profile) -> Seconds {
+    kernels_predicted(network, choice) + on.gaps(network.steps.len())
+}
+
+fn kernels_predicted(network: &Network, choice: &Choice) -> Seconds {
     network.steps.iter().map(|s| choice.tuned[&network.key(&choice.selection, s)].estimate.time).sum()
 }
 
@@ -304,7 +309,7 @@ fn report(rows: &[Row], network: &Network, done: &Done, target: &Target) -> Valu
         "layers": page::layers(network, done),
         "memory": page::memory(network, done),
         "network": {
-            "predicted_s": predicted(network, choice),
+            "predicted_s": predicted(network, choice, &target.profile),
             "between_bytes": handed_on(network.plan()),
             "time_s": run.passes.median(),
             "time_source": run.source,
@@ -350,15 +355,11 @@ fn print(rows: &[Row], network: &Network, done: &Done, target: &Target) -> Resul
         ]);
     }
     out(format_args!("{shown}"))?;
-    let predicted: Seconds = rows.iter().map(|r| r.tuned.estimate.time * r.names.len() as f64).sum();
+    let kernels: usize = rows.iter().map(|r| r.names.len()).sum();
+    let predicted = rows.iter().map(|r| r.tuned.estimate.time * r.names.len() as f64).sum::<Seconds>() + target.profile.gaps(kernels);
     let source = run.source.map_or("", |s| s.name());
     let time = run.passes.median().map_or("not timed".to_owned(), |t| format!("{} us ({source})", micros(t)));
-    out(format_args!(
-        "{} kernels on {}: {time}, {} us (predicted)",
-        rows.iter().map(|r| r.names.len()).sum::<usize>(),
-        target.device.info().id,
-        micros(predicted)
-    ))?;
+    out(format_args!("{kernels} kernels on {}: {time}, {} us (predicted)", target.device.info().id, micros(predicted)))?;
     if let Some((ratio, rank)) = agreement(rows) {
         out(format_args!("prediction against {source} per kernel: geometric error x{ratio:.2}, rank correlation {rank:.2}"))?;
     }

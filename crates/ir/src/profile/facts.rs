@@ -85,6 +85,7 @@ impl Profile {
                 ("issue_per_clock", Number::Rate(&e.issue_per_clock)),
                 ("vector_width", Number::Count(&e.vector_width)),
                 ("launch_overhead", Number::Seconds(&e.launch_overhead)),
+                ("launch_gap", Number::Seconds(&e.launch_gap)),
                 ("wake", Number::Seconds(&e.wake)),
             ],
         );

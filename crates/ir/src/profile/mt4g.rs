@@ -126,6 +126,7 @@ impl Reader<'_> {
             issue_per_clock: silent(),
             vector_width: Fact::known(1, Source::Vendor, "MT4G runs CUDA and HIP, whose work-items are scalar"),
             launch_overhead: silent(),
+            launch_gap: silent(),
             wake: silent(),
         }
     }

@@ -71,7 +71,7 @@ fn what_was_measured_replaces_assumptions() {
     );
     assert_eq!((p.execution.fma_per_clock.get(), p.execution.fma64_per_clock.get()), (Some(&32.2), Some(&16.1)));
     assert_eq!(p.execution.lsu_lanes.get(), Some(&32));
-    assert!(matches!(p.execution.wake, Fact::Known { value: Seconds(31e-6), lo: Some(Seconds(24e-6)), hi: Some(Seconds(40e-6)), .. }));
+    assert!(matches!(p.execution.wake, Fact::Known { value: Seconds(40e-6), lo: Some(Seconds(24e-6)), hi: Some(Seconds(40e-6)), .. }));
     let m = &p.memory;
     assert_eq!([m.l2.bandwidth.get(), m.dram_bandwidth.get()], [4e11, 6e10].map(BytesPerSecond).each_ref().map(Some));
     assert_eq!((m.tlb.reach.get(), m.tlb.miss_latency.get()), (Some(&Bytes(95.0 * 4096.0)), Some(&Cycles(7.12))));

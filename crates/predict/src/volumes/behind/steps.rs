@@ -49,6 +49,12 @@ impl Steps {
         Self { again: life.again, waves, one, runs }
     }
 
+    /// Bytes of a field that loads touch for the first time and that nobody left in a cache.
+    pub fn first_loads(&self, field: usize, memory: &Memory, curve: &Curve) -> f64 {
+        let cold = curve.cold(self.runs.touched() + memory.between, memory.l2_effective);
+        cold * self.runs.all(field, Side::Loads)
+    }
+
     /// Volumes behind a cache. `crowds`: of each field, where sets matter.
     pub fn volumes(&self, memory: &Memory, curve: &Curve, crowds: &[Crowd]) -> Dram {
         let Self { runs, waves, one, again } = self;

@@ -20,6 +20,8 @@ const WORD: f64 = 4.0;
 const SHORT_ROW: u32 = 16;
 /// Instructions beside each element that is gathered into a vector, or scattered from it: its insertion.
 const INSERTION: f64 = 1.0;
+/// Instructions beside each element of a vector that a work-item by itself stores alone: its index as the compiler widens it, and taking it out.
+const EXTRACTION: f64 = 3.0;
 /// Elements between neighbours that vectors are made of by loading all that lies between and shuffling.
 const INTERLEAVED: i64 = 4;
 /// Loads that a core starts in a clock: two on cores since 2011, or more of integers.
@@ -50,6 +52,8 @@ const SHARED: f64 = 1.1;
 const COUNTED: i64 = 1024;
 /// Lines that are missed before a prefetcher has seen where a run of them leads.
 const TRAINED: f64 = 3.0;
+/// Runs of lines that a prefetcher follows at once, each in a page of its own: Intel's second-level streamer.
+const STREAMS: f64 = 32.0;
 /// A launch as loops of vectors.
 pub(super) struct Loops<'a> {
     kernel: &'a Kernel,
@@ -200,6 +204,8 @@ impl<'a> Loops<'a> {
             to.load((trips, times), width, guard.iter().any(|bound| !self.decided(bound)));
         }
         if let AccessKind::Store(_) = kind {
+            let taken_out = self.lanes == 1 && width == 1 && self.computed() > size as f64;
+            to.body += if taken_out { trips * times * EXTRACTION } else { 0.0 };
             let items = if self.lanes == 1 { 1.0 } else { f64::from(self.row()) / self.steps() };
             to.results += times * items * size as f64 / self.computed();
         }
@@ -369,12 +375,17 @@ impl<'a> Loops<'a> {
     pub(super) fn unforeseen(&self, field: &Field, touch: &Touch, units: &[Var], line: f64) -> f64 {
         let stride = |var: &Var| touch.stride(&field.geometry, var.id).abs() as f64;
         let mut run = (touch.width * field.geometry.element) as f64;
+        let mut streams = 1.0;
         let inner = touch.loops.iter().rev().chain(self.along.iter());
         for var in inner.chain(units).filter(|var| var.count > 1 && stride(var) > 0.0) {
-            if stride(var) > run + line {
+            let count = f64::from(var.count);
+            if stride(var) <= run + line {
+                run += stride(var) * (count - 1.0);
+            } else if streams * count <= STREAMS {
+                streams *= count;
+            } else {
                 break;
             }
-            run += stride(var) * f64::from(var.count - 1);
         }
         (TRAINED * line / run).min(1.0)
     }

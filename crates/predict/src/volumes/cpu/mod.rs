@@ -111,7 +111,11 @@ pub fn on_cpu(kernel: &Kernel, on: &Profile, between: Bytes, notes: &mut Vec<Str
         let memory = memory(bytes.0 * instances);
         let mut moved = steps.volumes(&memory, &CURVE, &crowds);
         drawn::add(&mut moved, &subject, &memory, 0.0);
-        let per_field = subject.fields.iter().zip(&moved.per_field).map(|(field, own)| allocated(field, own.1, own.2));
+        let copies = f64::from(cache.instances.get().copied().unwrap_or(1));
+        let per_field = subject.fields.iter().zip(&moved.per_field).enumerate().map(|(i, (field, own))| {
+            let again = (loaded_by(&subject, field, copies) - 1.0) * steps.first_loads(i, &memory, &CURVE);
+            allocated(field, own.1 + again, own.2)
+        });
         behind.push(Level::of(per_field.collect()));
     }
     let translations = translations(&units, &subject, on, between);
@@ -329,6 +333,22 @@ fn side_by_side(limits: &[Limit], on: &Profile) -> Result<(Seconds, Limiter), No
     let busiest = limits.iter().filter_map(of_core).fold(0.0, f64::max);
     let counted: SmallVec<[Limit; 12]> = limits.iter().filter(|limit| of_core(limit).is_none_or(|time| time >= busiest)).cloned().collect();
     combined(&counted, OVERLAP).filter(|time| time.0.0 > 0.0).ok_or_else(|| nothing_known(limits, on))
+}
+
+/// Of so many caches those that load a line of a field: cores take runs of groups in order, and what no outer axis of these changes, all of
+/// them ask for.
+fn loaded_by(subject: &Subject, field: &Field, caches: f64) -> f64 {
+    let (mut runs, mut parts) = (1.0, 1.0);
+    for var in subject.groups.iter().rev().filter(|var| var.count > 1) {
+        if runs >= caches {
+            break;
+        }
+        runs *= f64::from(var.count);
+        if field.all().any(|touch| touch.stride(&field.geometry, var.id) != 0) {
+            parts *= f64::from(var.count);
+        }
+    }
+    runs.min(caches) / parts.min(caches)
 }
 
 /// Rows as blocks: all axes but one count as group axes, in the order in which rows run.

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """What ways to compute an operator gain: Winograd's transforms, and reductions that work-items share. Makes bench/operators.md.
 
-    cargo build --release -p warpsight && .venv/bin/python bench/operators.py
+    cargo build --release -p warpsight && .venv/bin/python bench/operators.py [--device sim:mali-g76] [--only convolutions,connected,moved]
+
+Parts of the page that are not made anew stay as they were; each says of which day it is.
 
 Every row is the same operator with and without: `--sequences` leaves Winograd's out or takes it alone, `--without shares` with `--sequences direct`
 leaves reductions whole. Each side is the model's pick, unmeasured, verified. On devices that measure, sides take turns over rounds, and medians count.
@@ -9,6 +11,7 @@ leaves reductions whole. Each side is the model's pick, unmeasured, verified. On
 
 import argparse
 import json
+import re
 import statistics
 import sys
 import tempfile
@@ -126,38 +129,49 @@ def moves(cases):
     return lines
 
 
+PARTS = {
+    "convolutions": ("convolutions of ResNet-18, 3 x 3", "channels, extent, filters", [conv(*own) for own in RESNET]),
+    "connected": ("fully connected layers of one row", "rows, inputs, outputs", [connected(*own) for own in CONNECTED]),
+    "moved": ("elements that are moved", None, MOVES),
+}
+
+
+def with_part(page, title, when, lines):
+    """Puts a part in the place of the one with its title, or at the end."""
+    text = "\n".join([title + when, "", *lines, ""])
+    print(text)
+    parts = re.split(r"^(?=## )", page.read_text(), flags=re.MULTILINE)
+    head, parts = parts[0].rstrip(), [part.rstrip() for part in parts[1:]]
+    at = next((n for n, part in enumerate(parts) if part.startswith(title)), len(parts))
+    parts[at : at + 1] = [text.rstrip()]
+    page.write_text("\n\n".join([head, *parts]) + "\n")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--warpsight", type=Path, default=TARGET / "release" / "warpsight", help="the command (default: %(default)s)")
-    parser.add_argument("--device", action="append", help="a device, may be repeated; the file is not written then")
+    parser.add_argument("--device", action="append", help="a device, may be repeated (default: two simulated ones and opencl:0)")
+    parser.add_argument("--only", default=",".join(PARTS), metavar="PART,...", help="parts of each device's: %(default)s")
     parser.add_argument("--rounds", type=int, default=3, help="rounds of each row on devices that measure (default: %(default)s)")
     parser.add_argument("--runs", type=int, default=11, help="runs in a round (default: %(default)s)")
     parser.add_argument("--timeout", type=float, default=600, help="seconds for one command (default: %(default)g)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all rows as JSON too")
     args = parser.parse_args()
-    lines, found = [], []
+    wanted = args.only.split(",")
+    if unknown := set(wanted) - set(PARTS):
+        sys.exit(f"error: --only {','.join(sorted(unknown))}: expected {', '.join(PARTS)}")
+    page = Path(__file__).parent / "operators.md"
+    found = []
     with tempfile.TemporaryDirectory(prefix="warpsight-operators-") as folder:
         for device in args.device or [*SIMULATED, "opencl:0"]:
-            for title, described, cases in [
-                ("convolutions of ResNet-18, 3 x 3", "channels, extent, filters", [conv(*own) for own in RESNET]),
-                ("fully connected layers of one row", "rows, inputs, outputs", [connected(*own) for own in CONNECTED]),
-                ("elements that are moved", None, MOVES),
-            ]:
+            for part in wanted:
+                title, described, cases = PARTS[part]
                 measured = [measure(args, case, device, Path(folder) / "store.sqlite") for case in cases]
                 found += measured
-                lines += [f"## {device}: {title} ({measured[0]['sides']['the pick']['time_source']})", "", *(table(measured, described) if described else moves(measured)), ""]
-    head = [
-        "# What ways to compute an operator gain",
-        "",
-        f"Made by `bench/operators.py` on {time.strftime('%Y-%m-%d')}, f32. Each side is the model's pick, unmeasured and verified; `without` has no Winograd, or no reduction that",
-        "work-items share, in one kernel or several. In brackets processor time, by which the gain is told then. Rates count the operations of the definition.",
-        "",
-    ]
-    text = "\n".join(head + lines)
-    print(text)
+                lines = table(measured, described) if described else moves(measured)
+                source = measured[0]["sides"]["the pick"]["time_source"]
+                with_part(page, f"## {device}: {title}", f" ({source}, {time.strftime('%Y-%m-%d')})", lines)
     write_json(args.json, found)
-    if not args.device:
-        (Path(__file__).parent / "operators.md").write_text(text)
     return 0
 
 

@@ -2,13 +2,16 @@
 //!
 //!     cargo run --release -p warpsight-engine --example beside -- adreno740 profiles/sim-adreno740.toml 100 "dwconv2d n=1 c=64 h=32 w=32 r=7 s=7 stride=1 pad=3"…
 //!
-//! Of each operator so many configurations, drawn; launched twice, of which the second counts. A line a configuration on stdout (JSON: microseconds
+//! Of each kernel of an operator so many configurations, drawn; of the operators behind a word with `+` only the configurations in which these knobs
+//! have these values (`+vector=2,unroll=1`). An operator as it is, or by another sequence of kernels: `conv2d … by winograd2`. Each is launched
+//! twice, of which the second counts. A line a configuration on stdout (JSON: microseconds
 //! and bytes, simulated and predicted), a summary on stderr: geometric means and standard deviations of predicted over simulated.
 
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::error::Error;
 use warpsight_generate::ScheduleFamily;
+use warpsight_generate::candidates::candidates;
 use warpsight_generate::operators::parse_operator;
 use warpsight_ir::profile::Text;
 use warpsight_ir::{Config, CostModel, Family, Profile};
@@ -17,7 +20,7 @@ use warpsight_run::sim::Sim;
 use warpsight_sim::Sampling;
 
 /// Cycles after which a launch is given up.
-const LONGEST: u64 = 3_000_000;
+const LONGEST: u64 = 10_000_000;
 
 /// Predicted over simulated: seconds, and bytes of device memory where there are any.
 struct Ratios {
@@ -31,11 +34,24 @@ fn main() -> Result<(), Box<dyn Error>> {
     let sim = Sim::open(device)?;
     let text = Text { name: profile.clone(), text: std::fs::read_to_string(profile)?.into() };
     let profile = Profile::read(text, &mut |_, _| Err("it inherits".into())).map_err(|error| error.sentence())?;
+    let mut wanted: Vec<(&str, &str)> = vec![];
     for operator in operators {
+        if let Some(list) = operator.strip_prefix('+') {
+            wanted = list.split(',').filter_map(|pair| pair.split_once('=')).collect();
+            continue;
+        }
         let mut ratios = Ratios { seconds: vec![], memory: vec![] };
-        for expr in parse_operator(operator)?.steps {
+        let (text, way) = operator.split_once(" by ").unwrap_or((operator, "direct"));
+        let ways = candidates(&parse_operator(text)?);
+        let way = ways.into_iter().find(|own| own.name == way).ok_or_else(|| format!("`{text}` has no sequence `{way}`"))?;
+        for expr in way.operator.steps {
             let family = ScheduleFamily::new(expr);
-            for config in family.some(number.parse()?) {
+            let is_wanted = |config: &Config| {
+                let knobs = family.space().describe(config);
+                wanted.iter().all(|&(knob, value)| knobs.get(knob).is_some_and(|own| own.to_string() == value))
+            };
+            let configs = if wanted.is_empty() { family.some(number.parse()?) } else { family.configs().filter(is_wanted).collect() };
+            for config in configs {
                 beside(&family, &config, (&sim, &profile), &mut ratios)?;
             }
         }

@@ -2,13 +2,14 @@
 
 use crate::EngineError;
 use crate::parallel::each;
+use crate::places::{self, Table};
 use crate::tune::{self, Judge};
 use crate::verify::{check_operator, tolerance};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Mutex;
-use warpsight_generate::{Candidate, ExprKey, Operator, ScheduleFamily, TensorExpr, candidates};
+use warpsight_generate::{Candidate, ExprKey, Operator, Place, ScheduleFamily, TensorExpr, candidates};
 use warpsight_graph::Plan;
-use warpsight_ir::Seconds;
+use warpsight_ir::{Config, Seconds};
 use warpsight_run::DeviceLimits;
 
 /// What a sequence has to take of the time of the operator as it is to be taken instead: more than samples and counts are off by.
@@ -66,24 +67,48 @@ pub fn choose(operator: &Operator, judge: &Judge, offer: &Offer) -> Result<Chose
 }
 
 fn choose_with(operator: &Operator, judge: &Judge, offer: &Offer, searched: &Searched) -> Result<Chosen, EngineError> {
-    let mut all = offered(operator, offer).into_iter();
-    let Some(first) = all.next() else { return Ok(Chosen::as_it_is(operator)) };
-    if all.len() == 0 {
-        return Ok(Chosen { taken: first, considered: vec![] });
+    let all = offered(operator, offer);
+    if all.len() < 2 {
+        return Ok(all.into_iter().next().map_or_else(|| Chosen::as_it_is(operator), |taken| Chosen { taken, considered: vec![] }));
     }
-    let mut considered = vec![];
-    let mut least: Option<(f64, Candidate)> = None;
-    for own in std::iter::once(first).chain(all) {
-        let (time, whole) = seconds(&own.operator, judge, least.as_ref().map_or(f64::INFINITY, |least| least.0), searched)?;
-        let Candidate { name, error, .. } = own;
-        considered.push(Considered { name, time, whole, temporary_bytes: own.operator.temporary_bytes(), error });
-        // The operator as it is needs no more than a part of what another sequence saves.
-        let counts = time.map(|time| if name == "direct" { time.0 * GAIN } else { time.0 }).filter(|_| whole);
-        if counts.is_some_and(|time| least.as_ref().is_none_or(|least| time < least.0)) || least.is_none() {
-            least = Some((counts.unwrap_or(f64::INFINITY), own));
+    let mut considered: Vec<Considered> = vec![];
+    for Candidate { name, operator, error } in &all {
+        let most = considered.iter().map(counts).fold(f64::INFINITY, f64::min);
+        let (time, whole) = seconds(operator, judge, most, searched)?;
+        considered.push(Considered { name, time, whole, temporary_bytes: operator.temporary_bytes(), error: *error });
+    }
+    let mut order: Vec<usize> = (0..all.len()).collect();
+    order.sort_by(|&a, &b| counts(&considered[a]).total_cmp(&counts(&considered[b])));
+    let mut best = order[0];
+    // Kernels by themselves have tensors wherever they like: what wins by that is searched as it will run, and what it wins against, the operator
+    // as it is first. Others are where they may win still. Not where all lie in buffers, of which places take more alike: of ResNet-18's
+    // convolutions on a CPU none is chosen otherwise by it.
+    if is_several(&all[best].operator) && judge.allowance.image != Some((0, 0)) {
+        order.sort_by_key(|&at| is_several(&all[at].operator));
+        let quick: Vec<f64> = considered.iter().map(counts).collect();
+        let mut least = f64::INFINITY;
+        for at in order {
+            if quick[at] < least {
+                let time = settled_seconds(&all[at].operator, judge)?;
+                considered[at] = Considered { time, whole: true, ..considered[at].clone() };
+                if counts(&considered[at]) < least {
+                    (least, best) = (counts(&considered[at]), at);
+                }
+            }
         }
     }
-    Ok(least.map_or_else(|| Chosen::as_it_is(operator), |(_, taken)| Chosen { taken, considered }))
+    Ok(Chosen { taken: all[best].clone(), considered })
+}
+
+/// What a sequence counts for. The operator as it is needs no more than a part of what another sequence saves.
+fn counts(own: &Considered) -> f64 {
+    let part = if own.name == "direct" { GAIN } else { 1.0 };
+    own.time.filter(|_| own.whole).map_or(f64::INFINITY, |time| time.0 * part)
+}
+
+/// Whether it is more than one kernel.
+fn is_several(operator: &Operator) -> bool {
+    operator.kernels().nth(1).is_some()
 }
 
 /// The sequences that may be taken: that find room on a device, and whose results are as exact as those of any kernel have to be. The
@@ -166,6 +191,48 @@ fn seconds(operator: &Operator, judge: &Judge, most: f64, searched: &Searched) -
         }
     }
     Ok((Some(Seconds(sum)), left == 0))
+}
+
+/// What the kernels of a sequence take together with the gaps between them where what one hands to another lies where both have it, each in the best schedule that a
+/// thorough search finds there. `None` where no places agree that a device can run.
+fn settled_seconds(operator: &Operator, judge: &Judge) -> Result<Option<Seconds>, EngineError> {
+    let kernels: Vec<&TensorExpr> = operator.kernels().collect();
+    let read = |name: &str| kernels.iter().any(|own| own.inputs.iter().any(|tensor| &*tensor.name == name));
+    let handed: Vec<&str> = kernels.iter().map(|own| &*own.output.name).filter(|name| read(name)).collect();
+    let (mut tables, mut found) = (vec![], vec![]);
+    for step in &kernels {
+        // Positions among the step's tensors, and numbers of what is handed on.
+        let tensors = step.inputs.iter().chain([&step.output]).enumerate();
+        let (at, numbers): (Vec<usize>, Vec<usize>) =
+            tensors.filter_map(|(at, own)| Some((at, handed.iter().position(|name| *name == &*own.name)?))).unzip();
+        let family = ScheduleFamily::by((*step).clone(), judge.passes);
+        // What hands nothing on lies where it likes.
+        let by_place = match numbers.is_empty() {
+            true => BTreeMap::from([(vec![], Seconds::ZERO)]),
+            false => tune::search_each(&family, judge, |config| places_of(&family, config, &at))?.1,
+        };
+        let table = Table::of(&numbers, by_place.into_iter().map(|(places, time)| (places, time.0)));
+        if table.is_empty() {
+            return Ok(None);
+        }
+        tables.push(table);
+        found.push((family, at, numbers));
+    }
+    let Ok(places) = places::least(tables, handed.len(), []) else { return Ok(None) };
+    let mut sum = judge.profile.gaps(kernels.len()).0;
+    for (family, at, numbers) in &found {
+        let wanted: Vec<Place> = numbers.iter().map(|&number| places[number]).collect();
+        let best = tune::search_one(family, judge, |config| places_of(family, config, at).as_ref() == Some(&wanted))?;
+        let Some(best) = best.first() else { return Ok(None) };
+        sum += best.estimate.time.0;
+    }
+    Ok(Some(Seconds(sum)))
+}
+
+/// Where some of a configuration's tensors lie.
+fn places_of(family: &ScheduleFamily, config: &Config, at: &[usize]) -> Option<Vec<Place>> {
+    let places = family.places(config)?;
+    at.iter().map(|&at| places.get(at).copied()).collect()
 }
 
 fn searched_step(step: &TensorExpr, judge: &Judge, searched: &Searched) -> Result<Option<Seconds>, EngineError> {

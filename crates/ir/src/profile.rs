@@ -212,6 +212,9 @@ pub struct Probed {
     /// Bytes a second of stores of so many words.
     #[serde(default)]
     pub store_bandwidths: Fact<Vec<f64>>,
+    /// Bytes a second of texels of four halves that the nearest cache holds: units that hand out texels at one rate give half the bytes.
+    #[serde(default)]
+    pub half_texels: Fact<BytesPerSecond>,
     /// Whether images and buffers are read through ways of their own: `independent`, `shared`.
     #[serde(default)]
     pub read_paths: Fact<String>,

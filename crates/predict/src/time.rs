@@ -1,6 +1,7 @@
 //! The one time model of GPUs: seconds per limiter from what a launch asks of the device, however that was counted, and how they combine. A
 //! rate that the profile does not know makes its limiter unknown, by name, and nothing else.
 
+use crate::path::texel_bytes;
 use crate::texture::Images;
 use crate::volumes::behind::dram::Dram;
 use crate::volumes::behind::spilled::beyond_registers;
@@ -25,6 +26,8 @@ const CONDITION_INSTRUCTIONS: f64 = 2.0;
 const USUAL_GROUPS: f64 = 16.0;
 /// Bytes that a scalar architecture loads or stores by one instruction of a lane.
 const INSTRUCTION_BYTES: f64 = 16.0;
+/// Bytes of four halves.
+const HALF_TEXEL: u32 = 8;
 
 /// What a launch asks for, summed over it. There are two ways to count it: [`crate::coarse`] and [`crate::volumes`].
 #[derive(Clone, Debug)]
@@ -140,7 +143,8 @@ pub fn parts_at(counts: &Counts, on: &Profile, clock: Option<Hertz>) -> Parts {
     };
     limits.push((Limiter::L1, l1));
     if let Some(bytes) = counts.texels {
-        let texels = over(bytes, &m.texture_l1.bandwidth, "memory.texture_l1.bandwidth");
+        let (bandwidth, field) = texel_bandwidth(counts.kernel, on);
+        let texels = over(bytes, bandwidth, field);
         limits.push((
             Limiter::Texture,
             texels.map(|texels| texels + counts.images.as_ref().map_or(Seconds::ZERO, |images| filling(images, on))),
@@ -307,6 +311,17 @@ pub fn first_level_bandwidth(on: &Profile) -> (&Fact<BytesPerSecond>, &'static s
     }
 }
 
+/// What texture units of all cores hand out where the kernel's texels are as wide as its widest, and the field that says it: units that count texels
+/// give half the bytes where these are halves.
+pub fn texel_bandwidth<'p>(kernel: &Kernel, on: &'p Profile) -> (&'p Fact<BytesPerSecond>, &'static str) {
+    let images = kernel.accesses.tensors.iter().filter(|own| matches!(own.place, TensorPlace::Image { .. }));
+    let narrow = images.filter_map(|own| texel_bytes(&own.place)).max().is_some_and(|bytes| bytes <= HALF_TEXEL);
+    match &on.probed.half_texels {
+        known @ Fact::Known { .. } if narrow => (known, "probed.half_texels"),
+        _ => (&on.memory.texture_l1.bandwidth, "memory.texture_l1.bandwidth"),
+    }
+}
+
 /// Instructions that a core issues a cycle.
 ///
 /// # Errors
@@ -426,7 +441,8 @@ impl Machine<'_> {
         }
         let cores = self.cores()?;
         let units = m.texture_l1.instances.get().map_or(cores, |&n| f64::from(n));
-        let texels = over(demand.texels.unwrap_or(0.0), &m.texture_l1.bandwidth, "memory.texture_l1.bandwidth")?;
+        let (bandwidth, field) = texel_bandwidth(demand.kernel, self.on);
+        let texels = over(demand.texels.unwrap_or(0.0), bandwidth, field)?;
         let buffers = over(demand.asked, &m.l2.bandwidth, "memory.l2.bandwidth")?;
         let filling = demand.images.as_ref().map_or(0.0, |images| images.filling().0);
         Ok((texels.0 * units + filling + buffers.0 * cores) * self.clock()?.0 + demand.local * wavefront(self.on))

@@ -39,7 +39,8 @@ fn copy_of(rows: u32, load: &str, store: &str) -> Kernel {
     ))
 }
 
-const LINES: Lines = Lines { warp: 64, texture: 32.0, buffer: 64.0, sector: 64.0, layout: ImageLayout::Linear { pitch_align: 1 } };
+const LINES: Lines =
+    Lines { warp: 64, texture: 32.0, buffer: 64.0, sector: 64.0, layout: ImageLayout::Linear { pitch_align: 1 }, banks: 32 };
 
 fn counted(kernel: &Kernel) -> Requests {
     requests(kernel, LINES, None)

@@ -237,6 +237,7 @@ impl Reader<'_> {
             load_width: map(self.number(&["read.width_words"]), |words| Bytes(4.0 * words)),
             load_bandwidths: self.by_width("read.bandwidth_x"),
             store_bandwidths: self.by_width("write.bandwidth_x"),
+            half_texels: map(self.number(&["texture.rgba16f.bandwidth"]), BytesPerSecond),
             read_paths: self.word("read.paths"),
             image_address: self.seconds("image.address_s"),
             constant_l1: self.cache(&["constant.l1"]),

@@ -133,6 +133,7 @@ impl Profile {
                 ("load_width", Number::Bytes(&p.load_width)),
                 ("load_bandwidths", Number::Other),
                 ("store_bandwidths", Number::Other),
+                ("half_texels", Number::BytesPerSecond(&p.half_texels)),
                 ("read_paths", Number::Other),
                 ("image_address", Number::Seconds(&p.image_address)),
                 ("texture_geometries", Number::Other),

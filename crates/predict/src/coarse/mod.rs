@@ -11,6 +11,7 @@ use crate::volumes::count::asked_at_once;
 use crate::volumes::cpu::{self, is_cpu};
 use crate::volumes::first_level::images;
 use crate::volumes::first_level::l1::Rule;
+use crate::volumes::first_level::local;
 use crate::volumes::fitted::caches::Caches;
 use crate::volumes::fitted::speed::Speed;
 use crate::volumes::kernel::image::ASSUMED;
@@ -64,6 +65,7 @@ impl<'p> Coarse<'p> {
                 buffer: line(&first.line),
                 sector: m.sector.get().map_or(line(&first.line), |bytes| bytes.0.min(asked_at_once(on).unwrap_or(f64::INFINITY))),
                 layout: on.image.layout.get().copied().unwrap_or(ASSUMED),
+                banks: local::banks(on),
             },
             cores,
             l2_bytes: all(&m.l2),

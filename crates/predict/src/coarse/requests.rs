@@ -73,6 +73,8 @@ pub struct Lines {
     pub sector: f64,
     /// How the texels of images lie in lines.
     pub layout: ImageLayout,
+    /// Banks of local memory.
+    pub banks: u32,
 }
 
 /// The number of the piece of so many bytes, or texels, that something lies in.
@@ -254,7 +256,7 @@ impl Walker<'_> {
                 });
                 let waves = |rule: Rule| wavefronts(&offsets, bytes, 0, rule.banks() as usize);
                 if *space == Space::Local {
-                    let wavefronts = self.rule.map_or_else(|| fullest(&offsets, bytes, 0).into(), waves) as f64;
+                    let wavefronts = self.rule.map_or_else(|| fullest(&offsets, bytes, 0, self.lines.banks).into(), waves) as f64;
                     return Warp { wavefronts, ..Warp::default() };
                 }
                 let distinct = |size: i64| {

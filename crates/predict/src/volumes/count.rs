@@ -116,11 +116,13 @@ impl<'k> Exact<'k> {
         };
         let found = priced(&subject, fields, sizes, (Asked::Cycles, &price));
         let uses = block_uses(&subject, sizes);
-        let banks = Sizes { banks: 32, ..sizes };
+        let banks = Sizes { banks: local::banks(on), ..sizes };
         let turns = subject.local.iter().flat_map(Field::all).any(|touch| touch.kind == AccessKind::Atomic);
         let shared: Vec<Instruction> = match turns {
             true => priced(&subject, &subject.local, banks, (Asked::Turns, &atomics::in_turn)),
-            false if rule.is_err() => priced(&subject, &subject.local, banks, (Asked::Passes, &local::banked)),
+            false if rule.is_err() => {
+                priced(&subject, &subject.local, banks, (Asked::Passes, &|own: &Request| local::banked(own, banks.banks)))
+            }
             false => priced(&subject, &subject.local, banks, (Asked::Passes, &local::passes)),
         };
         let constant = priced(&subject, &subject.constant, banks, (Asked::Replays, &different_words));

@@ -9,7 +9,7 @@
 mod pieces;
 mod turns;
 
-use crate::time::{Limit, filling, first_level_bandwidth, groups_at_once, issue_rate};
+use crate::time::{Limit, filling, first_level_bandwidth, groups_at_once, issue_rate, texel_bandwidth};
 use crate::volumes::behind::steps::in_step;
 use crate::volumes::count::Exact;
 use pieces::Pieces;
@@ -42,6 +42,8 @@ pub struct Warps {
     clock: Hertz,
     /// Seconds that a barrier takes.
     barrier: f64,
+    /// Cycles to the second level and back: a load-store unit has as many stores on their way as it can have answered.
+    queue: f64,
 }
 
 impl Warps {
@@ -65,10 +67,11 @@ impl Warps {
             filling: counts.images.as_ref().map_or(Seconds::ZERO, |images| filling(images, on)),
             textures: on.memory.texture_l1.instances.get().map_or(1, |&all| (f64::from(all) / cores) as usize).max(1),
             rate: issue_rate(on, counts.warp).ok()?,
-            fetches: on.memory.texture_l1.bandwidth.get().map(|bandwidth| bandwidth.0),
+            fetches: texel_bandwidth(counts.kernel, on).0.get().map(|bandwidth| bandwidth.0),
             moves: first_level_bandwidth(on).0.get()?.0,
             clock: *on.execution.clock.get()?,
             barrier: on.probed.barrier.get()?.0,
+            queue: on.memory.l2.latency.get()?.0,
         })
     }
 
@@ -102,6 +105,7 @@ impl Warps {
                 schedulers: self.schedulers,
                 textures: self.textures,
                 barrier: self.barrier,
+                queue: self.queue / clock,
             };
             let walk = |most: f64| {
                 let list = self.pieces.list(most);

@@ -44,6 +44,8 @@ pub struct Core {
     pub textures: usize,
     /// Seconds from the last one's arrival at a barrier until all go on.
     pub barrier: f64,
+    /// For how long stores may wait for the second level, and what it gives up for memory, before what is behind them waits, too.
+    pub queue: f64,
 }
 
 /// Serves one after another.
@@ -115,8 +117,17 @@ pub fn turns(pieces: &[Turn], list: &[usize], core: &Core) -> f64 {
                 // The warp goes on when its store is taken.
                 go = units[unit].serve(go, turn.stores[unit]) - turn.stores[unit];
             }
-            for unit in BEHIND.map(|unit| unit as usize).into_iter().filter(|&unit| turn.stores[unit] > 0.0) {
-                units[unit].serve(go, turn.stores[unit]);
+            // From memory to the unit each level waits for the next one, but for what its queue holds.
+            let mut taken = go;
+            for unit in BEHIND.map(|unit| unit as usize).into_iter().rev().filter(|&unit| turn.stores[unit] > 0.0) {
+                let served = units[unit].serve(go, turn.stores[unit]);
+                units[unit].0 = served.max(taken);
+                taken = (units[unit].0 - core.queue).max(go);
+            }
+            if turn.stores[Unit::Buffers as usize] > 0.0 {
+                let buffers = &mut units[Unit::Buffers as usize];
+                buffers.0 = buffers.0.max(taken);
+                go = taken;
             }
             next[warp] += 1;
             queue.push(Reverse(Event { at: go, warp, loaded: false }));
@@ -153,7 +164,7 @@ mod tests {
     }
 
     fn core(groups: usize, warps: usize) -> Core {
-        Core { groups, warps, schedulers: 2, textures: 1, barrier: 1.0 }
+        Core { groups, warps, schedulers: 2, textures: 1, barrier: 1.0, queue: 10.0 }
     }
 
     #[test]
@@ -186,11 +197,17 @@ mod tests {
     }
 
     #[test]
-    fn nobody_waits_for_stores_but_the_unit() {
+    fn stores_wait_in_a_queue() {
         let mut turn = Turn { issue: 1.0, compute: 1.0, ..Turn::default() };
         turn.stores[Unit::Memory as usize] = 50.0;
         turn.stores[Unit::Buffers as usize] = 5.0;
         // The second store waits for the first to be taken; the launch ends when memory has both.
-        assert_eq!(turns(&[turn], &[0, 0], &core(1, 1)), 2.0 + 2.0 * 50.0);
+        assert_eq!(turns(&[turn.clone()], &[0, 0], &core(1, 1)), 2.0 + 2.0 * 50.0);
+        // What the queue has no room for holds the unit up, so that loads behind it wait, too: one that comes after a store of 50 begins
+        // when all but 10 of it are done.
+        let after = |queue| turns(&[turn.clone(), loading(4.0)], &[0, 1], &Core { queue, ..core(1, 1) });
+        assert_eq!(after(10.0), (2.0 + 50.0 - 10.0) + 1.0 + 4.0 + 10.0 + 2.0);
+        // With room enough it waits for the unit alone, and the launch ends with the store.
+        assert_eq!(after(100.0), 2.0 + 50.0);
     }
 }

@@ -55,11 +55,11 @@ void conv2d(
         }
         {
             const float2 value = acc0;
-            vstore2(value, 0, output + at11);
+            *(__global float2*)(output + at11) = value;
         }
         {
             const float2 value = acc1;
-            vstore2(value, 0, output + (at11 + 196));
+            *(__global float2*)(output + (at11 + 196)) = value;
         }
     }
 }

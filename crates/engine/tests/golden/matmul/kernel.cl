@@ -32,9 +32,9 @@ void matmul(
         const int at4 = at3 + k0*160;
         {
             float4 copied0 = (float4)(0.0f);
-            if (lm_1 < 1 && lm_2 < 1 && at2 < 24) copied0 = vload4(0, left + at1);
+            if (lm_1 < 1 && lm_2 < 1 && at2 < 24) copied0 = *(const __global float4*)(left + at1);
             float4 copied1 = (float4)(0.0f);
-            if (lm_2 < 1 && at5 < 40) copied1 = vload4(0, right + at4);
+            if (lm_2 < 1 && at5 < 40) copied1 = *(const __global float4*)(right + at4);
             if (lm_1 < 1 && lm_2 < 1) vstore4(copied0, 0, left_local + at6*5);
             if (lm_2 < 1) vstore4(copied1, 0, right_local + (at7*32 + at8));
         }
@@ -75,7 +75,7 @@ void matmul(
         const float4 value = acc0;
         if (at11 < 24) {
             if (at12 <= 36) {
-                vstore4(value, 0, output + at10);
+                *(__global float4*)(output + at10) = value;
             } else {
                 if (at12 < 40) output[at10] = value.s0;
                 if (at12 + 1 < 40) output[at10 + 1] = value.s1;
@@ -88,7 +88,7 @@ void matmul(
         const float4 value = acc1;
         if (at11 + 1 < 24) {
             if (at12 <= 36) {
-                vstore4(value, 0, output + (at10 + 40));
+                *(__global float4*)(output + (at10 + 40)) = value;
             } else {
                 const int t0 = at10 + 40;
                 if (at12 < 40) output[t0] = value.s0;

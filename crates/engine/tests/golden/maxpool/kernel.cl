@@ -43,6 +43,6 @@ void maxpool(
     const int at7 = c0*64 + y0*8 + x0*2;
     {
         const float2 value = acc0;
-        vstore2(value, 0, output + at7);
+        *(__global float2*)(output + at7) = value;
     }
 }

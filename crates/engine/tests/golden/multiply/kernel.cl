@@ -15,9 +15,9 @@ void multiply(
     const int x0 = gx;
     const int at0 = c0*126 + y0*14 + x0*2;
     {
-        const float2 input_0 = vload2(0, input + at0);
+        const float2 input_0 = *(const __global float2*)(input + at0);
         const float gate_1 = gate[c0];
         const float2 value = input_0 * gate_1;
-        vstore2(value, 0, output + at0);
+        *(__global float2*)(output + at0) = value;
     }
 }

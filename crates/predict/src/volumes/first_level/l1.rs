@@ -7,6 +7,7 @@
 
 use super::amd;
 use super::costs::{Request, Sizes};
+use super::local;
 use super::warps::distinct;
 use std::sync::LazyLock;
 use warpsight_ir::{Profile, Unknown};
@@ -76,14 +77,12 @@ impl Rule {
     }
 }
 
-/// Bytes that all banks of local memory answer together.
-const WAVEFRONT_BYTES: f64 = 128.0;
-
-/// Cycles in which local memory answers a wavefront, by its bandwidth, whatever path the bytes take afterwards; one where nothing is known of it.
+/// Cycles in which all banks of local memory answer once, by its bandwidth, whatever path the bytes take afterwards; one where nothing is known of it.
 /// Stated at the profile's clock: at another it changes with it.
 pub fn wavefront(on: &Profile) -> f64 {
     let e = &on.execution;
-    let known = || Some(WAVEFRONT_BYTES * f64::from(*e.cores.get()?) * e.clock.get()?.0 / on.memory.local_bandwidth.get()?.0);
+    let known =
+        || Some(4.0 * f64::from(local::banks(on)) * f64::from(*e.cores.get()?) * e.clock.get()?.0 / on.memory.local_bandwidth.get()?.0);
     // Bandwidths are rounded.
     known().map_or(1.0, |cycles| if (cycles - 1.0).abs() < 0.01 { 1.0 } else { cycles })
 }

@@ -4,7 +4,15 @@ use super::amd::LOCAL_LANES;
 use super::costs::{Instruction, Request};
 use super::l1::Rule;
 use smallvec::SmallVec;
-use warpsight_ir::AccessKind;
+use warpsight_ir::{AccessKind, Profile};
+
+/// Banks of four bytes where no probe counted them: those of NVIDIA and of most others.
+const USUAL_BANKS: u32 = 32;
+
+/// Banks of four bytes of a device's local memory, of which wavefronts are counted for 64 at most.
+pub fn banks(on: &Profile) -> u32 {
+    on.probed.local_banks.get().copied().filter(|banks| (1..=64).contains(banks)).unwrap_or(USUAL_BANKS)
+}
 
 /// Wavefronts of a request on NVIDIA: as of the data pipe ([`super::warps::wavefronts`]), but that two phases are one where neighbouring lanes,
 /// or those two apart, want the same: halves of a warp with 8 bytes a lane, the quarters of each half with 16. Broadcast vectors take half the
@@ -20,25 +28,25 @@ pub fn passes(request: &Request) -> f64 {
     };
     let same = |lanes: &[i64], apart: usize| lanes.len() == pair && (0..pair).all(|i| lanes[i] == lanes[i ^ apart]);
     let pairs = offsets.chunks(pair).map(|lanes| match same(lanes, 1) || same(lanes, 2) {
-        true => fullest(lanes, bytes, begin),
-        false => lanes.chunks(phase).map(|own| fullest(own, bytes, begin)).sum(),
+        true => fullest(lanes, bytes, begin, USUAL_BANKS),
+        false => lanes.chunks(phase).map(|own| fullest(own, bytes, begin, USUAL_BANKS)).sum(),
     });
     pairs.sum::<u32>().into()
 }
 
 /// Wavefronts of a request where nobody says in what phases lanes are served: each bank hands out one word at a time, to all that want it.
-pub fn banked(request: &Request) -> f64 {
-    fullest(request.offsets, request.bytes, request.begin).into()
+pub fn banked(request: &Request, banks: u32) -> f64 {
+    fullest(request.offsets, request.bytes, request.begin, banks).into()
 }
 
-/// Distinct words in the fullest of 32 banks.
-pub fn fullest(lanes: &[i64], bytes: i64, begin: i64) -> u32 {
-    let mut words: SmallVec<[i64; 64]> =
-        lanes.iter().flat_map(|lane| (0..bytes / 4).map(move |word| (begin + lane).div_euclid(4) + word)).collect();
+/// Distinct words in the fullest of so many banks. Elements narrower than a word ask for all of it.
+pub fn fullest(lanes: &[i64], bytes: i64, begin: i64, banks: u32) -> u32 {
+    let words_of = |lane: &i64| (begin + lane).div_euclid(4)..=(begin + lane + bytes - 1).div_euclid(4);
+    let mut words: SmallVec<[i64; 64]> = lanes.iter().flat_map(words_of).collect();
     words.sort_unstable();
     words.dedup();
-    let mut full = [0; 32];
-    words.iter().for_each(|word| full[word.rem_euclid(32) as usize] += 1);
+    let mut full: SmallVec<[u32; 64]> = SmallVec::from_elem(0, banks as usize);
+    words.iter().for_each(|word| full[word.rem_euclid(banks.into()) as usize] += 1);
     full.into_iter().max().unwrap_or(0)
 }
 
@@ -66,6 +74,20 @@ mod tests {
     /// Four-byte words of 32 lanes, in bytes.
     fn lanes(of: impl Fn(i64) -> i64) -> Vec<i64> {
         (0..32).map(|lane| 4 * of(lane)).collect()
+    }
+
+    #[test]
+    fn halves_ask_for_whole_words() {
+        let of = |offsets: &[i64], bytes, begin, banks| fullest(offsets, bytes, begin, banks);
+        let along = |bytes: i64| (0..32).map(|lane| bytes * lane).collect::<Vec<i64>>();
+        // One half for all lanes is a word; two lanes share one; two in the same bank wait for each other.
+        assert_eq!(of(&[0; 32], 2, 0, 32), 1);
+        assert_eq!(of(&along(2), 2, 0, 16), 1);
+        assert_eq!(of(&along(64), 2, 2, 16), 32);
+        // Three halves from the middle of a word on are two words.
+        assert_eq!(of(&[0], 6, 2, 1), 2);
+        // As many words as banks are one wavefront, twice as many two.
+        assert_eq!([of(&along(4), 4, 0, 32), of(&along(4), 4, 0, 16)], [1, 2]);
     }
 
     #[test]

@@ -140,7 +140,7 @@ def with_part(page, title, when, lines):
     """Puts a part in the place of the one with its title, or at the end."""
     text = "\n".join([title + when, "", *lines, ""])
     print(text)
-    parts = re.split(r"^(?=## )", page.read_text(), flags=re.MULTILINE)
+    parts = re.split(r"^(?=## )", page.read_text() if page.exists() else "# What ways to compute an operator gain\n", flags=re.MULTILINE)
     head, parts = parts[0].rstrip(), [part.rstrip() for part in parts[1:]]
     at = next((n for n, part in enumerate(parts) if part.startswith(title)), len(parts))
     parts[at : at + 1] = [text.rstrip()]

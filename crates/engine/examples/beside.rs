@@ -37,7 +37,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut wanted: Vec<(&str, &str)> = vec![];
     for operator in operators {
         if let Some(list) = operator.strip_prefix('+') {
-            wanted = list.split(',').filter_map(|pair| pair.split_once('=')).collect();
+            let pairs = list.split(',').map(|pair| pair.split_once('=').ok_or_else(|| format!("`{pair}` is no KNOB=VALUE")));
+            wanted = pairs.collect::<Result<_, _>>()?;
             continue;
         }
         let mut ratios = Ratios { seconds: vec![], memory: vec![] };

@@ -5,7 +5,8 @@ use crate::path::texel_bytes;
 use crate::texture::Images;
 use crate::volumes::behind::dram::Dram;
 use crate::volumes::behind::spilled::beyond_registers;
-use crate::volumes::first_level::l1::{Rule, wavefront};
+use crate::volumes::first_level::banks::wavefront;
+use crate::volumes::first_level::l1::Rule;
 use crate::volumes::fitted::speed::Speed;
 use smallvec::SmallVec;
 use warpsight_ir::occupancy::{Occupancy, Residency, occupancy};
@@ -311,11 +312,17 @@ pub fn first_level_bandwidth(on: &Profile) -> (&Fact<BytesPerSecond>, &'static s
     }
 }
 
-/// What texture units of all cores hand out where the kernel's texels are as wide as its widest, and the field that says it: units that count texels
-/// give half the bytes where these are halves.
+/// What texture units of all cores hand out where the kernel's texels are as wide as the widest that it loads, and the field that says it: units
+/// that count texels give half the bytes where these are halves.
 pub fn texel_bandwidth<'p>(kernel: &Kernel, on: &'p Profile) -> (&'p Fact<BytesPerSecond>, &'static str) {
-    let images = kernel.accesses.tensors.iter().filter(|own| matches!(own.place, TensorPlace::Image { .. }));
-    let narrow = images.filter_map(|own| texel_bytes(&own.place)).max().is_some_and(|bytes| bytes <= HALF_TEXEL);
+    let mut widest = 0;
+    kernel.accesses.each(&mut |access| {
+        let place = &kernel.accesses.tensors[usize::from(access.tensor)].place;
+        if access.kind == AccessKind::Load && matches!(place, TensorPlace::Image { .. }) {
+            widest = widest.max(texel_bytes(place).unwrap_or(0));
+        }
+    });
+    let narrow = widest == HALF_TEXEL;
     match &on.probed.half_texels {
         known @ Fact::Known { .. } if narrow => (known, "probed.half_texels"),
         _ => (&on.memory.texture_l1.bandwidth, "memory.texture_l1.bandwidth"),

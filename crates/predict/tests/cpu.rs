@@ -520,15 +520,15 @@ fn cores_that_sleep_are_waited_for() {
     assert!((coarse(&text, &asleep) - coarse(&text, &at_once) - 30e-6).abs() < 1e-7);
 }
 
-/// Groups take turns along y in the slowest axis or the fastest; all read one table, which no axis of groups changes, or parts of their own.
+/// Groups read one table, which no axis of theirs changes, or parts of their own, by the faster axis or by the slower one.
 #[test]
 fn what_all_cores_read_each_of_them_loads() {
-    let load = |at: &str, rows: u32| {
+    let load = |at: &str, rows: u32, grid: [u32; 2]| {
         let text = format!(
-            "name = \"table\"\nblock = [1]\ngrid = [64]\nregisters = 16\nflops = {{ f32_fma = 4096 }}\n\
+            "name = \"table\"\nblock = [1, 1]\ngrid = {grid:?}\nregisters = 16\nflops = {{ f32_fma = 4096 }}\n\
              [[loop]]\nname = \"r\"\ntrips = 4096\n\
              [[field]]\nname = \"T\"\nelement = \"f32\"\ndims = [4096, {rows}]\nload = [[\"r\", {at}]]\n\
-             [[field]]\nname = \"B\"\nelement = \"f32\"\ndims = [64]\nstore = [[\"tx\"]]\n"
+             [[field]]\nname = \"B\"\nelement = \"f32\"\ndims = {grid:?}\nstore = [[\"tx\", \"ty\"]]\n"
         );
         let written = text::parse(&text, &[]).unwrap();
         let found = InPass { between: Bytes(8388608.0) }.estimate(&written.kernel, &cpu()).expect("counted");
@@ -536,8 +536,11 @@ fn what_all_cores_read_each_of_them_loads() {
         found.limits.of(Limiter::Llc).0 * 1e11 / 16384.0
     };
     // 16 KiB by each of four cores; 64 rows of 16 KiB once.
-    let (shared, own) = (load("0", 1), load("\"tx\"", 64));
+    let (shared, own) = (load("0", 1, [64, 1]), load("\"tx\"", 64, [64, 1]));
     assert!((shared - 4.0).abs() < 0.1 && (own - 64.0).abs() < 1.0, "{shared} {own}");
+    // Two cores each take one of two runs along y, and there half of 32 rows each: a row is loaded twice. Rows along y are not.
+    let (faster, slower) = (load("\"tx\"", 32, [32, 2]), load("\"ty\"", 2, [32, 2]));
+    assert!((faster - 64.0).abs() < 1.0 && (slower - 4.0).abs() < 0.1, "{faster} {slower}");
 }
 
 /// Of a vector that lies apart each element is taken out and has an index of its own.
@@ -555,6 +558,16 @@ fn elements_that_are_stored_alone_are_taken_out() {
     let apart = issue(&(0..8).map(|n| format!("[\"tx + {}\"]", 256 * n)).collect::<Vec<_>>().join(", "));
     // Seven stores more, an address for each, and three instructions for each of the eight.
     assert!((apart - whole - 7.0 - 14.0 - 24.0).abs() < 0.5, "{apart} {whole}");
+    // What is no vector is not taken out of one, whatever its size.
+    let scalar = |element: &str| {
+        let text = format!(
+            "name = \"scalar\"\nblock = [1]\ngrid = [256]\nregisters = 16\nflops = {{ f32 = 8 }}\n[[loop]]\nname = \"r\"\ntrips = 8\n\
+             [[field]]\nname = \"A\"\nelement = \"f32\"\ndims = [256, 8]\nload = [[\"tx\", \"r\"]]\n\
+             [[field]]\nname = \"B\"\nelement = \"{element}\"\ndims = [256]\nstore = [[\"tx\"]]\n"
+        );
+        seconds(&of(&text, &cpu()), Limiter::Issue)
+    };
+    assert_eq!(scalar("f16"), scalar("f32"));
 }
 
 /// A prefetcher follows a few runs at once: what each of 16 rows brings next is foreseen, of 64 it is not.

@@ -356,10 +356,13 @@ fn print(rows: &[Row], network: &Network, done: &Done, target: &Target) -> Resul
     }
     out(format_args!("{shown}"))?;
     let kernels: usize = rows.iter().map(|r| r.names.len()).sum();
-    let predicted = rows.iter().map(|r| r.tuned.estimate.time * r.names.len() as f64).sum::<Seconds>() + target.profile.gaps(kernels);
     let source = run.source.map_or("", |s| s.name());
     let time = run.passes.median().map_or("not timed".to_owned(), |t| format!("{} us ({source})", micros(t)));
-    out(format_args!("{kernels} kernels on {}: {time}, {} us (predicted)", target.device.info().id, micros(predicted)))?;
+    out(format_args!(
+        "{kernels} kernels on {}: {time}, {} us (predicted)",
+        target.device.info().id,
+        micros(predicted(network, &done.choice, &target.profile))
+    ))?;
     if let Some((ratio, rank)) = agreement(rows) {
         out(format_args!("prediction against {source} per kernel: geometric error x{ratio:.2}, rank correlation {rank:.2}"))?;
     }

@@ -225,7 +225,8 @@ impl Dialect for OpenCl {
             (Scalar::F16, _) => format!("vload_half{width}(0, {})", place.pointer(base(place, true)).code),
             (_, 1) => place.element(),
             _ => match vector(place, width, true) {
-                Some(vector) => vector,
+                // In parentheses: components of it may be taken, and it may be divided by.
+                Some(vector) => format!("({vector})"),
                 None => format!("vload{width}(0, {})", Self::pointer(place).code),
             },
         };
@@ -312,7 +313,7 @@ fn base(place: &Place<'_>, read: bool) -> String {
 }
 
 /// A whole vector in memory, where its address is proved to be a multiple of its length: of buffers, which begin at a multiple of the longest
-/// vector's. PoCL makes of `vload16` as many loads of a part where conditions surround it (a depthwise convolution ran 1.7 times as long).
+/// vector's. An expression of unary operators. PoCL makes of `vload16` as many loads of a part where conditions surround it (a depthwise convolution ran 1.7 times as long).
 fn vector(place: &Place<'_>, width: u8, read: bool) -> Option<String> {
     let Tensor { space, element, array, .. } = place.tensor;
     let space = space_name(*space).filter(|_| matches!(space, Space::Global | Space::Constant) && !array)?;

@@ -5,7 +5,8 @@
 //!
 //! **Memory.** Buffers are `restrict`: a launch must not bind overlapping memory to two parameters. Store policies
 //! are hints that OpenCL C cannot express; they are dropped. What lies at a multiple of a vector's length is read and written through a
-//! pointer to vectors, as buffers begin at CL_DEVICE_MEM_BASE_ADDR_ALIGN.
+//! pointer to vectors: buffers begin at a multiple of 128 bytes, as OpenCL's do (CL_DEVICE_MEM_BASE_ADDR_ALIGN) unless a caller's own
+//! memory (CL_MEM_USE_HOST_PTR) does not.
 
 mod dialect;
 mod helpers;

@@ -108,8 +108,12 @@ impl Fuzz {
 
     fn leaf(&mut self, ty: Type) -> Expr {
         let name = TYPES.iter().find(|t| t.0 == ty.scalar).expect("listed").1;
-        match self.rng.u32(0..4) {
+        let width = i64::from(ty.width);
+        match self.rng.u32(0..5) {
             0 => splat(self.constant(ty.scalar, -20..20), ty.width),
+            // Whole vectors of 64 elements, one for each of eight lanes or for all.
+            4 if width <= 8 && self.rng.bool() => load(name, &[bin(BinaryOp::Mul, var("l"), int(width))], ty.width),
+            4 => load(name, &[int(width * self.rng.i64(0..64 / width))], ty.width),
             1 => {
                 // Partly outside, so that guards matter.
                 let at = add(var("l"), int(self.rng.i64(-20..60)));

@@ -9,9 +9,9 @@ use crate::volumes::behind::dram::{Curve, Dram};
 use crate::volumes::behind::steps::in_step;
 use crate::volumes::count::asked_at_once;
 use crate::volumes::cpu::{self, is_cpu};
+use crate::volumes::first_level::banks::banks;
 use crate::volumes::first_level::images;
 use crate::volumes::first_level::l1::Rule;
-use crate::volumes::first_level::local;
 use crate::volumes::fitted::caches::Caches;
 use crate::volumes::fitted::speed::Speed;
 use crate::volumes::kernel::image::ASSUMED;
@@ -65,7 +65,7 @@ impl<'p> Coarse<'p> {
                 buffer: line(&first.line),
                 sector: m.sector.get().map_or(line(&first.line), |bytes| bytes.0.min(asked_at_once(on).unwrap_or(f64::INFINITY))),
                 layout: on.image.layout.get().copied().unwrap_or(ASSUMED),
-                banks: local::banks(on),
+                banks: banks(on),
             },
             cores,
             l2_bytes: all(&m.l2),

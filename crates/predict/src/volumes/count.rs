@@ -14,10 +14,10 @@ use super::first_level::earlier;
 use super::first_level::images;
 use super::first_level::l1::Rule;
 use super::first_level::l1_capacity::{Allocation, Room, effective, l2_load};
-use super::first_level::local;
 use super::first_level::read_only::Factor;
 use super::first_level::trips::walks;
 use super::first_level::warps::Asked;
+use super::first_level::{banks, local};
 use super::fitted::caches::Caches;
 use super::fitted::curve::Fitted;
 use super::form::Form;
@@ -116,10 +116,10 @@ impl<'k> Exact<'k> {
         };
         let found = priced(&subject, fields, sizes, (Asked::Cycles, &price));
         let uses = block_uses(&subject, sizes);
-        let banks = Sizes { banks: local::banks(on), ..sizes };
+        let banks = Sizes { banks: banks::banks(on), ..sizes };
         let turns = subject.local.iter().flat_map(Field::all).any(|touch| touch.kind == AccessKind::Atomic);
         let shared: Vec<Instruction> = match turns {
-            true => priced(&subject, &subject.local, banks, (Asked::Turns, &atomics::in_turn)),
+            true => priced(&subject, &subject.local, banks, (Asked::Turns, &|own: &Request| atomics::in_turn(own, banks.banks))),
             false if rule.is_err() => {
                 priced(&subject, &subject.local, banks, (Asked::Passes, &|own: &Request| local::banked(own, banks.banks)))
             }

@@ -207,13 +207,14 @@ fn plateaus(rates: &[(u64, Spread)]) -> Vec<&[(u64, Spread)]> {
 }
 
 /// The rates of the levels: of footprints that only they hold, where their sizes are known. Where they are not, footprints in a row before
-/// those of memory are taken for the second level's, and no first level is guessed. Behind a first level, what there was no time to read apart is
-/// not known.
+/// those of memory are taken for the second level's, of those beyond a first level that is known, and no first level is guessed. Behind a first
+/// level, what there was no time to read apart is not known.
 fn levels(found: &mut Findings, rates: &[(u64, Spread)], apart: Result<&[(u64, Spread)], &String>, known: &Findings) {
     let capacity = |key: &str| known.get(&format!("buffer.{key}.capacity_bytes"));
     let within = |rates: &[(u64, Spread)], least: f64, most: f64| -> Series<u64> {
         rates.iter().copied().filter(|(bytes, _)| (least..=most).contains(&(*bytes as f64))).collect()
     };
+    let beneath = "the level's size is not known, and no two levels of rates lie beyond the first level".to_owned();
     let second = match (capacity("l1"), capacity("l2"), apart) {
         (None, Some(second), _) => Ok(within(rates, 0.0, second)),
         (Some(_), Some(_), Err(why)) => Err(why),
@@ -226,9 +227,15 @@ fn levels(found: &mut Findings, rates: &[(u64, Spread)], apart: Result<&[(u64, S
             // What replaces the least recently used line holds nothing of twice as much.
             Ok(if far.is_empty() { within(apart, 2.0 * first, second) } else { far })
         }
-        _ => {
-            let plateaus = plateaus(rates);
-            Ok(plateaus.len().checked_sub(2).map(|at| plateaus[at].to_vec()).unwrap_or_default())
+        // What a known first level holds says nothing of a second one.
+        (first, ..) => {
+            let beyond = within(rates, first.map_or(0.0, |first| 4.0 * first), f64::INFINITY);
+            let plateaus = plateaus(&beyond);
+            match plateaus.len().checked_sub(2) {
+                Some(at) => Ok(plateaus[at].to_vec()),
+                None if first.is_some() => Err(&beneath),
+                None => Ok(vec![]),
+            }
         }
     };
     found.number("buffer.l2.bandwidth", second.map_or_else(Fact::unknown, middle));
@@ -249,4 +256,40 @@ fn middle(mut rates: Series<u64>) -> Fact<f64> {
 
 fn curve(title: &str, rates: &[(u64, Spread)]) -> Curve {
     Curve { title: title.into(), x: "bytes".into(), y: "B/s".into(), log_x: true, points: points(rates), ..Curve::default() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MIB: u64 = 1 << 20;
+
+    /// What is told of the second level where the first one holds 256 KiB and the second one's size is unknown: rates of footprints from 2 KiB on.
+    fn second(rates: impl Fn(u64) -> f64, largest: u64) -> Fact<f64> {
+        let mut known = Findings::default();
+        known.number("buffer.l1.capacity_bytes", Fact::known(262_144.0, warpsight_ir::profile::Source::Simulated, "planted"));
+        let sizes = std::iter::successors(Some(SMALLEST), |bytes| Some(2 * bytes)).take_while(|bytes| *bytes <= largest);
+        let rates: Series<u64> = sizes.map(|bytes| (bytes, Spread::exact(rates(bytes)))).collect();
+        let mut found = Findings::default();
+        levels(&mut found, &rates, Ok(&[]), &known);
+        match found.facts.remove("buffer.l2.bandwidth") {
+            Some(Finding::Number(fact)) => fact,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// A second level of 50 MiB, whose rate no footprint of the first one tells.
+    #[test]
+    fn a_first_level_is_not_the_second() {
+        let rate = |bytes: u64| match bytes {
+            0..=262_144 => 33.4e12,
+            262_145..=52_428_800 => 7.0e12,
+            _ => 4.3e12,
+        };
+        assert_eq!(second(rate, 512 * MIB).known_as("l2").ok(), Some(&7.0e12));
+        // No footprints of memory: what was read last may be a level or memory.
+        let unknown = second(rate, 32 * MIB);
+        assert!(unknown.known_as("l2").is_err());
+        assert!(format!("{unknown:?}").contains("beyond the first level"), "{unknown:?}");
+    }
 }

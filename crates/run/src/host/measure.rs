@@ -1,7 +1,7 @@
 //! What CPUID does not say and a quarter of a second tells: the clock, multiply-adds and loads a clock, how fast cores read what lies behind their
 //! first caches and how long one waits for it, and how many translations they hold. Rates with all threads at once, since cores share clocks and
-//! caches; by processor time, and the best of several spans of several rounds, since others may use the machine. And by the wall, the median,
-//! how late a thread runs that another one wakes.
+//! caches; by processor time, and the best of several spans of several rounds, since others may use the machine. And by the wall,
+//! how late a thread runs that another one wakes, in quartiles.
 
 use super::Measured;
 use crate::processor::Watch;

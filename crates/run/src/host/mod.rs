@@ -355,7 +355,7 @@ fn execution(host: &Host, clock: Fact<Hertz>) -> Execution {
             Seconds(5e-6),
             Seconds(12e-6),
             Seconds(20e-6),
-            "networks of 25 and 57 kernels on PoCL 3.1: what a pass takes by the wall less what kernels take by events, 12 to 17 µs each",
+            "networks of 25 and 57 kernels on PoCL 3.1: what a pass takes by the wall less what kernels take by events, 12 to 19 µs each",
         ),
         wake: match host.measured.and_then(|found| found.wake.map(|wake| wake.map(Seconds))) {
             // Beside other programs most wakes are short, since these keep the cores awake.

@@ -33,7 +33,7 @@ void dwconv2d(
             }
             const float weight_1 = weight[at2];
             float4 input_2 = (float4)(0.0f);
-            if ((uint)(y0 - 1) < 13u) input_2 = *(const __global float4*)(input + (at0 - 16));
+            if ((uint)(y0 - 1) < 13u) input_2 = (*(const __global float4*)(input + (at0 - 16)));
             const float weight_3 = weight[at2 + 1];
             float4 input_4 = (float4)(0.0f);
             if ((uint)(y0 - 1) < 13u) {
@@ -66,7 +66,7 @@ void dwconv2d(
                 input_0.s3 = input[t5 + 3];
             }
             const float weight_1 = weight[at2 + 3];
-            const float4 input_2 = *(const __global float4*)(input + at0);
+            const float4 input_2 = (*(const __global float4*)(input + at0));
             const float weight_3 = weight[at2 + 4];
             float4 input_4 = (float4)(0.0f);
             const int t6 = at1 + 1;
@@ -100,7 +100,7 @@ void dwconv2d(
             }
             const float weight_1 = weight[at2 + 6];
             float4 input_2 = (float4)(0.0f);
-            if (y0 + 1 < 13) input_2 = *(const __global float4*)(input + (at0 + 16));
+            if (y0 + 1 < 13) input_2 = (*(const __global float4*)(input + (at0 + 16)));
             const float weight_3 = weight[at2 + 7];
             float4 input_4 = (float4)(0.0f);
             if (y0 + 1 < 13) {

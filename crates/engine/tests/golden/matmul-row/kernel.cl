@@ -18,7 +18,7 @@ void matmul(
             const int at1 = at0 + k0*40;
             {
                 const float left_0 = left[k0];
-                const float4 right_1 = *(const __global float4*)(right + at1);
+                const float4 right_1 = (*(const __global float4*)(right + at1));
                 acc0 = fma((float4)(left_0), right_1, acc0);
             }
         }
@@ -31,7 +31,7 @@ void matmul(
                 const float left_0 = left[k0];
                 float4 right_1 = (float4)(0.0f);
                 if (at0 <= 36) {
-                    right_1 = *(const __global float4*)(right + at1);
+                    right_1 = (*(const __global float4*)(right + at1));
                 } else {
                     if (at0 < 40) right_1.s0 = right[at1];
                     if (at0 + 1 < 40) right_1.s1 = right[at1 + 1];
@@ -49,7 +49,7 @@ void matmul(
             const float left_0 = left[k0];
             float4 right_1 = (float4)(0.0f);
             if (at0 <= 36) {
-                right_1 = *(const __global float4*)(right + at2);
+                right_1 = (*(const __global float4*)(right + at2));
             } else {
                 if (at0 < 40) right_1.s0 = right[at2];
                 if (at0 + 1 < 40) right_1.s1 = right[at2 + 1];

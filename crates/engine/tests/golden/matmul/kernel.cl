@@ -32,9 +32,9 @@ void matmul(
         const int at4 = at3 + k0*160;
         {
             float4 copied0 = (float4)(0.0f);
-            if (lm_1 < 1 && lm_2 < 1 && at2 < 24) copied0 = *(const __global float4*)(left + at1);
+            if (lm_1 < 1 && lm_2 < 1 && at2 < 24) copied0 = (*(const __global float4*)(left + at1));
             float4 copied1 = (float4)(0.0f);
-            if (lm_2 < 1 && at5 < 40) copied1 = *(const __global float4*)(right + at4);
+            if (lm_2 < 1 && at5 < 40) copied1 = (*(const __global float4*)(right + at4));
             if (lm_1 < 1 && lm_2 < 1) vstore4(copied0, 0, left_local + at6*5);
             if (lm_2 < 1) vstore4(copied1, 0, right_local + (at7*32 + at8));
         }

@@ -15,7 +15,7 @@ void multiply(
     const int x0 = gx;
     const int at0 = c0*126 + y0*14 + x0*2;
     {
-        const float2 input_0 = *(const __global float2*)(input + at0);
+        const float2 input_0 = (*(const __global float2*)(input + at0));
         const float gate_1 = gate[c0];
         const float2 value = input_0 * gate_1;
         *(__global float2*)(output + at0) = value;

@@ -204,7 +204,7 @@ impl<'a> Loops<'a> {
             to.load((trips, times), width, guard.iter().any(|bound| !self.decided(bound)));
         }
         if let AccessKind::Store(_) = kind {
-            let taken_out = self.lanes == 1 && width == 1 && self.computed() > size as f64;
+            let taken_out = self.lanes == 1 && width == 1 && self.kernel.ops.0.keys().any(|&(_, _, width)| width > 1);
             to.body += if taken_out { trips * times * EXTRACTION } else { 0.0 };
             let items = if self.lanes == 1 { 1.0 } else { f64::from(self.row()) / self.steps() };
             to.results += times * items * size as f64 / self.computed();

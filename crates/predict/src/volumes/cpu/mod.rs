@@ -335,20 +335,18 @@ fn side_by_side(limits: &[Limit], on: &Profile) -> Result<(Seconds, Limiter), No
     combined(&counted, OVERLAP).filter(|time| time.0.0 > 0.0).ok_or_else(|| nothing_known(limits, on))
 }
 
-/// Of so many caches those that load a line of a field: cores take runs of groups in order, and what no outer axis of these changes, all of
-/// them ask for.
+/// Of so many caches those that load a line of a field: cores take runs of groups in order, so outer axes divide them, and those that divide
+/// an axis that the field does not depend on ask for the same.
 fn loaded_by(subject: &Subject, field: &Field, caches: f64) -> f64 {
-    let (mut runs, mut parts) = (1.0, 1.0);
-    for var in subject.groups.iter().rev().filter(|var| var.count > 1) {
-        if runs >= caches {
-            break;
-        }
-        runs *= f64::from(var.count);
-        if field.all().any(|touch| touch.stride(&field.geometry, var.id) != 0) {
-            parts *= f64::from(var.count);
+    let (mut left, mut copies) = (caches.max(1.0), 1.0);
+    for var in subject.groups.iter().rev() {
+        let split = f64::from(var.count).min(left);
+        left /= split;
+        if field.all().all(|touch| touch.stride(&field.geometry, var.id) == 0) {
+            copies *= split;
         }
     }
-    runs.min(caches) / parts.min(caches)
+    copies
 }
 
 /// Rows as blocks: all axes but one count as group axes, in the order in which rows run.

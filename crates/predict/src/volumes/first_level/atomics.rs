@@ -85,10 +85,10 @@ fn of(subject: &Subject, field: &Field, touch: &Touch, sizes: Sizes) -> (f64, Co
 }
 
 /// Wavefronts of an atomic in local memory: lanes of the fullest bank, equal addresses among them, take turns.
-pub fn in_turn(request: &Request) -> f64 {
-    let mut full = [0_u32; 32];
+pub fn in_turn(request: &Request, banks: u32) -> f64 {
+    let mut full = vec![0_u32; banks as usize];
     for offset in request.offsets {
-        full[((request.begin + offset) / 4).rem_euclid(32) as usize] += 1;
+        full[((request.begin + offset) / 4).rem_euclid(banks.into()) as usize] += 1;
     }
     f64::from(full.into_iter().max().unwrap_or(0)) * (request.bytes as f64 / 4.0).max(1.0)
 }

@@ -6,8 +6,8 @@
 //! AMD: [`super::amd`].
 
 use super::amd;
+use super::banks::wavefront;
 use super::costs::{Request, Sizes};
-use super::local;
 use super::warps::distinct;
 use std::sync::LazyLock;
 use warpsight_ir::{Profile, Unknown};
@@ -75,16 +75,6 @@ impl Rule {
             Self::Rdna => amd::rdna(request, sizes.line),
         }
     }
-}
-
-/// Cycles in which all banks of local memory answer once, by its bandwidth, whatever path the bytes take afterwards; one where nothing is known of it.
-/// Stated at the profile's clock: at another it changes with it.
-pub fn wavefront(on: &Profile) -> f64 {
-    let e = &on.execution;
-    let known =
-        || Some(4.0 * f64::from(local::banks(on)) * f64::from(*e.cores.get()?) * e.clock.get()?.0 / on.memory.local_bandwidth.get()?.0);
-    // Bandwidths are rounded.
-    known().map_or(1.0, |cycles| if (cycles - 1.0).abs() < 0.01 { 1.0 } else { cycles })
 }
 
 /// Lines that count for the tags: all, but lanes without gaps count by their bytes, wherever in a line they begin. Rows of 32 f32 that lie

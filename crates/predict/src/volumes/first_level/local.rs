@@ -1,18 +1,11 @@
 //! What loads and stores of local memory take.
 
 use super::amd::LOCAL_LANES;
+use super::banks::USUAL_BANKS;
 use super::costs::{Instruction, Request};
 use super::l1::Rule;
 use smallvec::SmallVec;
-use warpsight_ir::{AccessKind, Profile};
-
-/// Banks of four bytes where no probe counted them: those of NVIDIA and of most others.
-const USUAL_BANKS: u32 = 32;
-
-/// Banks of four bytes of a device's local memory, of which wavefronts are counted for 64 at most.
-pub fn banks(on: &Profile) -> u32 {
-    on.probed.local_banks.get().copied().filter(|banks| (1..=64).contains(banks)).unwrap_or(USUAL_BANKS)
-}
+use warpsight_ir::AccessKind;
 
 /// Wavefronts of a request on NVIDIA: as of the data pipe ([`super::warps::wavefronts`]), but that two phases are one where neighbouring lanes,
 /// or those two apart, want the same: halves of a warp with 8 bytes a lane, the quarters of each half with 16. Broadcast vectors take half the

@@ -2,6 +2,7 @@
 
 pub mod amd;
 pub mod atomics;
+pub mod banks;
 pub mod block;
 pub mod branches;
 pub mod costs;

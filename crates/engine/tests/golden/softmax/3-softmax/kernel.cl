@@ -13,7 +13,7 @@ void softmax(
     const int at0 = n0*10 + c0*2;
     if (n0 < 30) {
         {
-            const float2 input_0 = *(const __global float2*)(input + at0);
+            const float2 input_0 = (*(const __global float2*)(input + at0));
             const float maximum_1 = maximum[n0];
             const float total_2 = total[n0];
             const float2 value = exp(input_0 - maximum_1) / total_2;

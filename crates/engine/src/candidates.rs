@@ -174,8 +174,8 @@ pub fn restore(plan: &mut Plan, taken: &[(usize, String)]) -> Option<Vec<Taken>>
     Some(all.into_iter().map(|(position, own)| put(plan, position, own)).collect())
 }
 
-/// What the kernels of a sequence take together with the gaps between them, each in the best schedule that is found, and whether that is all of it: nobody goes on
-/// beyond `most`. `None` where a device can run none of one.
+/// What the kernels of a sequence take together with the gaps between them, each in the best schedule that is found, and whether that is all
+/// of it: nobody goes on beyond `most`. `None` where a device can run none of one.
 fn seconds(operator: &Operator, judge: &Judge, most: f64, searched: &Searched) -> Result<(Option<Seconds>, bool), EngineError> {
     // Those with the most work first: what takes too long is seen soon.
     let mut kernels: Vec<&TensorExpr> = operator.kernels().collect();
@@ -193,8 +193,9 @@ fn seconds(operator: &Operator, judge: &Judge, most: f64, searched: &Searched) -
     Ok((Some(Seconds(sum)), left == 0))
 }
 
-/// What the kernels of a sequence take together with the gaps between them where what one hands to another lies where both have it, each in the best schedule that a
-/// thorough search finds there. `None` where no places agree that a device can run.
+/// What the kernels of a sequence take together with the gaps between them where what one hands to another lies where both have it, each in
+/// the best schedule that a thorough search finds there; what comes from outside lies where they like, as [`crate::network::Network`] may decide
+/// for both sides. `None` where no places agree that a device can run.
 fn settled_seconds(operator: &Operator, judge: &Judge) -> Result<Option<Seconds>, EngineError> {
     let kernels: Vec<&TensorExpr> = operator.kernels().collect();
     let read = |name: &str| kernels.iter().any(|own| own.inputs.iter().any(|tensor| &*tensor.name == name));

@@ -16,7 +16,7 @@ use warpsight_generate::layout::decode;
 use warpsight_generate::{ExprKey, Layout, Passes, Place, ScheduleFamily};
 use warpsight_graph::memory::{self, MemoryPlan, Request, Storage};
 use warpsight_graph::{Plan, PlanRole};
-use warpsight_ir::{Checked, Config, Ranked, Seconds, TimeSource, Times, in_place};
+use warpsight_ir::{Checked, Config, Profile, Ranked, Seconds, TimeSource, Times, in_place};
 use warpsight_run::{Device, DeviceLimits, Init, Job, LaunchSpec, Look, MemoryKind, MemorySpec, Session, Timed, TimingSpec};
 
 /// Where the activations of an expression (inputs, then output; constants left out) lie.
@@ -109,6 +109,18 @@ pub struct Choice {
     pub candidates: Vec<Candidates>,
     /// What is known of each kernel.
     pub tuned: BTreeMap<Key, Tuned>,
+}
+
+impl Choice {
+    /// What the kernels of a pass are predicted to take.
+    pub fn kernels_time(&self, network: &Network) -> Seconds {
+        network.steps.iter().map(|step| self.tuned[&network.key(&self.selection, step)].estimate.time).sum()
+    }
+
+    /// What a pass is predicted to take on a device: its kernels, and what lies between them.
+    pub fn pass_time(&self, network: &Network, on: &Profile) -> Seconds {
+        self.kernels_time(network) + on.gaps(network.steps.len())
+    }
 }
 
 /// What runs of the network gave.

@@ -25,7 +25,7 @@ use warpsight_generate::layout::stored;
 use warpsight_graph::memory::handed_on;
 use warpsight_graph::{GraphError, Plan, PlanTensor, evaluate_f64};
 use warpsight_ir::sample::{geometric_error, spearman};
-use warpsight_ir::{Family, KnobValue, Name, Profile, Seconds, TimeSource};
+use warpsight_ir::{Family, KnobValue, Name, Seconds, TimeSource};
 
 /// Optimizes a network.
 pub fn run(path: &Path, args: &Args, target: &mut Target, record: &mut Record, json: bool) -> Result<(), Failure> {
@@ -254,15 +254,6 @@ fn shape(network: &Network, row: &Row) -> serde_json::Map<String, Value> {
     shape
 }
 
-/// A pass, with what lies between its kernels.
-fn predicted(network: &Network, choice: &Choice, on: &Profile) -> Seconds {
-    kernels_predicted(network, choice) + on.gaps(network.steps.len())
-}
-
-fn kernels_predicted(network: &Network, choice: &Choice) -> Seconds {
-    network.steps.iter().map(|s| choice.tuned[&network.key(&choice.selection, s)].estimate.time).sum()
-}
-
 fn report(rows: &[Row], network: &Network, done: &Done, target: &Target) -> Value {
     let Done { choice, run, difference, .. } = done;
     let operators: Vec<Value> = rows
@@ -309,7 +300,7 @@ fn report(rows: &[Row], network: &Network, done: &Done, target: &Target) -> Valu
         "layers": page::layers(network, done),
         "memory": page::memory(network, done),
         "network": {
-            "predicted_s": predicted(network, choice, &target.profile),
+            "predicted_s": choice.pass_time(network, &target.profile),
             "between_bytes": handed_on(network.plan()),
             "time_s": run.passes.median(),
             "time_source": run.source,
@@ -361,7 +352,7 @@ fn print(rows: &[Row], network: &Network, done: &Done, target: &Target) -> Resul
     out(format_args!(
         "{kernels} kernels on {}: {time}, {} us (predicted)",
         target.device.info().id,
-        micros(predicted(network, &done.choice, &target.profile))
+        micros(done.choice.pass_time(network, &target.profile))
     ))?;
     if let Some((ratio, rank)) = agreement(rows) {
         out(format_args!("prediction against {source} per kernel: geometric error x{ratio:.2}, rank correlation {rank:.2}"))?;

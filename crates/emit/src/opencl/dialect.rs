@@ -312,8 +312,9 @@ fn base(place: &Place<'_>, read: bool) -> String {
     }
 }
 
-/// A whole vector in memory, where its address is proved to be a multiple of its length: of buffers, which begin at a multiple of the longest
-/// vector's. An expression of unary operators. PoCL makes of `vload16` as many loads of a part where conditions surround it (a depthwise convolution ran 1.7 times as long).
+/// A whole vector in memory, an expression of unary operators, where its address is proved to be a multiple of its length: of buffers, which
+/// begin at a multiple of the longest vector's. PoCL makes of `vload16` as many loads of a part where conditions surround it (a depthwise
+/// convolution ran 1.7 times as long).
 fn vector(place: &Place<'_>, width: u8, read: bool) -> Option<String> {
     let Tensor { space, element, array, .. } = place.tensor;
     let space = space_name(*space).filter(|_| matches!(space, Space::Global | Space::Constant) && !array)?;

@@ -69,8 +69,8 @@ pub(super) enum Against {
 }
 
 impl Profile {
-    /// Whether each number is finite, positive (a launch's overhead and gap, a wake and reserved local memory may be 0), of a size that its kind of number
-    /// has, and within its own interval.
+    /// Whether each number is finite, positive (a launch's overhead and gap, a wake and reserved local memory may be 0), of a size that its kind
+    /// of number has, and within its own interval.
     pub(super) fn check_numbers(&self, against: Against) -> Result<(), Refused> {
         let facts = self.facts();
         facts.into_iter().filter_map(|(field, number)| Some((field, number, number.said()?))).try_for_each(|(field, number, said)| {

@@ -1,6 +1,6 @@
 //! What became of a network, layer by layer: the rows that `--json` has as `layers` and `memory`, and the page that draws them.
 
-use super::{Done, kernels_predicted, predicted};
+use super::Done;
 use crate::page::{Bar, Column, Number, Page, Piece, Tag, Unit, column, escape};
 use crate::report::config;
 use crate::target::Target;
@@ -58,7 +58,7 @@ pub struct Memory {
 pub fn layers(network: &Network, done: &Done) -> Vec<Layer> {
     let times = done.run.step_times();
     let whole: f64 = times.iter().map(|time| time.0).sum();
-    let all = kernels_predicted(network, &done.choice).0;
+    let all = done.choice.kernels_time(network).0;
     let layer = |(n, step): (usize, &warpsight_engine::network::Step)| {
         let tuned = &done.choice.tuned[&network.key(&done.choice.selection, step)];
         let time = times.get(n).copied();
@@ -144,7 +144,7 @@ pub fn html(name: &str, network: &Network, done: &Done, target: &Target) -> Stri
 fn headline(page: &mut Page, layers: &[Layer], network: &Network, done: &Done, target: &Target) {
     let info = target.device.info();
     let number = |value: Seconds, at: &str| Number { unit: Unit::Micros, value: value.0, at: at.to_owned() };
-    let whole = number(predicted(network, &done.choice, &target.profile), "/network/predicted_s");
+    let whole = number(done.choice.pass_time(network, &target.profile), "/network/predicted_s");
     let timed = match (done.run.passes.median(), done.run.source) {
         (Some(time), Some(source)) => {
             format!("{} {}", number(time, "/network/time_s").html(), Tag::from(source).html())

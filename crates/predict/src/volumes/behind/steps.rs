@@ -51,14 +51,18 @@ impl Steps {
 
     /// Bytes of a field that loads touch for the first time and that nobody left in a cache.
     pub fn first_loads(&self, field: usize, memory: &Memory, curve: &Curve) -> f64 {
-        let cold = curve.cold(self.runs.touched() + memory.between, memory.l2_effective);
-        cold * self.runs.all(field, Side::Loads)
+        self.cold(memory, curve) * self.runs.all(field, Side::Loads)
+    }
+
+    /// The part of what the launch touches that nobody left in a cache.
+    fn cold(&self, memory: &Memory, curve: &Curve) -> f64 {
+        curve.cold(self.runs.touched() + memory.between, memory.l2_effective)
     }
 
     /// Volumes behind a cache. `crowds`: of each field, where sets matter.
     pub fn volumes(&self, memory: &Memory, curve: &Curve, crowds: &[Crowd]) -> Dram {
         let Self { runs, waves, one, again } = self;
-        let cold = curve.cold(runs.touched() + memory.between, memory.l2_effective);
+        let cold = self.cold(memory, curve);
         let load_wave = waves * (0..one.0.len() / 2).map(|field| one.0[slot(field, Side::Loads)]).sum::<f64>();
         runs.summed(load_wave, cold, &|field, side, behind| {
             // Where conditions leave the middle nothing to do, nobody's lines crowd there.

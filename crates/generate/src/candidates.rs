@@ -6,7 +6,7 @@ mod winograd;
 use crate::candidates::rows::{keeping, one_walk};
 use crate::candidates::winograd::{F2, F4, Transforms, step_error};
 use crate::expr::{Axis, AxisId, Combine, Index, Operator, Role, ScalarExpr, Tensor, TensorExpr};
-use crate::operators::split::in_parts;
+use crate::operators::split::{in_parts, whole};
 use warpsight_ir::Name;
 use warpsight_ir::range::Interval;
 
@@ -28,7 +28,8 @@ pub struct Candidate {
 /// asks for no bounds. `packed`: an operand of a product that many results share is first copied so that what is read for neighbouring
 /// results may lie together, in blocks of them ([`crate::Place::Blocks`]). `split16`, `split256`: partial results of about so many parts of a
 /// reduction that has few results, then their combination, so that groups share it. `rows`: reductions of a row and what is made of its elements
-/// with them, as in softmax and normalisation, in one kernel ([`TensorExpr::before`]); `rows_kept`: the same, with what
+/// with them, as in softmax and normalisation, in one kernel ([`TensorExpr::before`]), whose lanes share rows that are too long for one to
+/// add up; `rows_kept`: the same, with what
 /// is made twice of each element, such as an exponential, put where its result will be ([`crate::expr::Reduction::kept`]). `winograd2`, `winograd4`: a convolution of windows of 3 × 3 by
 /// Winograd's F(2,3) and F(4,3): taps and tiles of the input are transformed, multiplied matrix by matrix, and what comes of that is
 /// transformed into results, with the operator's epilogue. What reads constants alone is made with the plan and is no kernel. Copies are expressions like any other: each is a kernel, and its
@@ -46,7 +47,7 @@ pub struct Candidate {
 pub fn candidates(operator: &Operator) -> Vec<Candidate> {
     let direct = Candidate { name: "direct", operator: operator.clone(), error: 0.0 };
     let others = [("padded", padded as Rewrite), ("packed", packed), ("split16", split::<16>), ("split256", split::<256>)];
-    let one = one_walk(&operator.steps);
+    let one = one_walk(&whole(&operator.steps));
     let kept = one.as_ref().and_then(keeping);
     let one = [("rows", one), ("rows_kept", kept)].into_iter().filter_map(|(name, step)| {
         Some(Candidate { name, operator: Operator { kind: operator.kind.clone(), steps: vec![step?] }, error: 0.0 })

@@ -246,6 +246,11 @@ impl Builder {
         (builder, outer, inner)
     }
 
+    /// The axes of another expression.
+    pub(crate) fn of(name: &str, axes: &[Axis], reduce: &[Axis]) -> Self {
+        Self { name: name.into(), axes: axes.to_vec(), reduce: reduce.to_vec(), inputs: vec![] }
+    }
+
     /// Adds an input (or finds it) and loads from it; padded exactly where an index outside the shape occurs.
     pub(crate) fn load(&mut self, tensor: &Tensor, index: Vec<Index>) -> ScalarExpr {
         let position = self.input(tensor);

@@ -4,6 +4,7 @@ use super::offers::SHORTEST_COPY;
 use super::{Knobs, SHARING_LANES, single_axis};
 use crate::expr::{AxisId, TensorExpr};
 use crate::layout::packed_dim;
+use crate::operators::split::{longest, terms};
 use crate::schedule::{Bind, Loop, Schedule, axis};
 
 /// Points (vectors) one work-item may compute: beyond this, the text of a kernel grows and no register file gains.
@@ -37,6 +38,11 @@ impl Knobs {
         let (copies, shares) = (!schedule.stages.is_empty(), schedule.reduction_lanes() > 1);
         // In loops inside that of the deep axis what was copied is read again. Without rolled window loops their order means nothing.
         if order != 0 && (copies || shares || schedule.bound(Bind::Sequential).count() < self.orders[order].len()) {
+            return false;
+        }
+        // What is no reduction alone is not cut into several where it is long: lanes have parts of it.
+        let sums = if schedule.reduces_vectors(expr) { schedule.width() } else { 1 } * i64::from(schedule.reduction_lanes());
+        if !expr.before.is_empty() && terms(expr) / sums > longest(expr.arithmetic()) {
             return false;
         }
         // Each of the lanes that share a reduction has a part of it.

@@ -5,7 +5,7 @@
 //! one lane works while all others wait. Partial sums of a strided selection each, added up in turn, are off by √(length + number) · 1.4e-8.
 
 use super::Builder;
-use crate::expr::{Index, Role, ScalarExpr, Tensor, TensorExpr};
+use crate::expr::{Axis, AxisId, Index, Role, ScalarExpr, Tensor, TensorExpr};
 use std::sync::Arc;
 use warpsight_ir::{Name, Scalar};
 
@@ -17,9 +17,11 @@ pub const LONGEST: i64 = 1 << 15;
 const LONGEST_OF_HALVES: i64 = 1 << 10;
 /// Partial results that a device should have to work on side by side, while none becomes shorter than there are of them.
 const PARALLEL: i64 = 1 << 12;
+/// What the name of an axis of partial results ends with, after that of the axis that was cut.
+const PART: &str = "_part";
 
 /// The longest reduction of one work-item that computes in this type.
-fn longest(number: Scalar) -> i64 {
+pub(crate) fn longest(number: Scalar) -> i64 {
     if number == Scalar::Half { LONGEST_OF_HALVES } else { LONGEST }
 }
 
@@ -41,8 +43,69 @@ pub(crate) fn in_parts(step: &TensorExpr, parts: i64) -> Option<Vec<TensorExpr>>
     Cut::into_parts(step, parts)?.steps()
 }
 
+/// Steps as they were before long reductions were cut: a schedule may share these among lanes, too.
+pub(crate) fn whole(steps: &[TensorExpr]) -> Vec<TensorExpr> {
+    let mut left = steps;
+    let mut all = vec![];
+    while let [first, rest @ ..] = left {
+        let joined = [3, 2].into_iter().find_map(|pieces| Some((joined(left.get(..pieces)?)?, &left[pieces..])));
+        let (own, further) = joined.unwrap_or_else(|| (first.clone(), rest));
+        all.push(own);
+        left = further;
+    }
+    all
+}
+
+/// The reduction that these are the pieces of.
+fn joined(pieces: &[TensorExpr]) -> Option<TensorExpr> {
+    let (partial, last) = (pieces.first()?, pieces.last()?);
+    let rest = pieces.get(1).filter(|_| pieces.len() == 3);
+    let (part, outer) = partial.axes.split_last()?;
+    let cut = part.name.strip_suffix(PART)?;
+    // As everywhere, reductions of one term are no axes: of what was cut into as many parts as it had terms, none is left.
+    let terms = |step: &TensorExpr| step.reduce.iter().find(|own| *own.name == *cut).map_or(1, |own| own.extent);
+    let extent = terms(partial).checked_mul(part.extent)?.checked_add(rest.map_or(0, terms))?;
+    let mut reduce = partial.reduce.clone();
+    let axis = reduce.iter().position(|own| *own.name == *cut).unwrap_or_else(|| {
+        reduce.push(Axis { name: cut.into(), extent });
+        reduce.len() - 1
+    });
+    reduce[axis].extent = extent;
+    let first = last.axes.len();
+    let along = |own: &Axis| Some(Index::var(AxisId(last.axes.iter().position(|axis| axis.name == own.name)?)));
+    let mut forms: Vec<Index> = outer.iter().map(along).collect::<Option<_>>()?;
+    forms.push(Index::var(AxisId(first + axis)));
+    forms.extend((0..partial.reduce.len()).map(|r| if r == axis { Index::constant(0) } else { Index::var(AxisId(first + r)) }));
+    let mut builder = Builder::of(&last.name, &last.axes, &reduce);
+    let body = read(&mut builder, &partial.inputs, &partial.body, &forms)?;
+    let point: Vec<Index> = (0..first).map(|a| Index::var(AxisId(a))).collect();
+    let combined = |epilogue: &ScalarExpr| match rest {
+        Some(rest) => {
+            let read = |own: &ScalarExpr| matches!(own, ScalarExpr::Load { tensor, .. } if last.inputs[*tensor].name == rest.output.name);
+            let sum = |own: &ScalarExpr| matches!(own, ScalarExpr::Binary(_, a, b) if **a == ScalarExpr::Acc && read(b));
+            let mut found = None;
+            epilogue.each(&mut |own| found = found.take().or(sum(own).then_some(own)));
+            Some(epilogue.replaced(found?, &ScalarExpr::Acc))
+        }
+        None => Some(epilogue.clone()),
+    };
+    let epilogue = read(&mut builder, &last.inputs, &combined(&last.epilogue)?, &point)?;
+    let whole = builder.finish(last.combine, body, epilogue, last.output.clone(), last.store.clone());
+    let whole = TensorExpr { clipped: last.clipped, ..whole };
+    // Whatever these are, they are pieces of it if cutting it gives them.
+    let cut = Cut::of(&whole)?.steps()?;
+    (cut.len() == pieces.len() && cut.iter().zip(pieces).all(|(a, b)| without_lonely(a) == without_lonely(b))).then_some(whole)
+}
+
+/// An expression that says 0 in place of axes of one position, as most do: where no other axis is left, one stays, and pieces have others.
+fn without_lonely(step: &TensorExpr) -> Option<TensorExpr> {
+    let form = |(a, axis): (usize, &Axis)| if axis.extent == 1 { Index::constant(0) } else { Index::var(AxisId(a)) };
+    let forms: Vec<Index> = step.all_axes().enumerate().map(form).collect();
+    Some(TensorExpr { body: step.body.substitute(&forms)?, epilogue: step.epilogue.substitute(&forms)?, ..step.clone() })
+}
+
 /// Terms of each result.
-fn terms(step: &TensorExpr) -> i64 {
+pub(crate) fn terms(step: &TensorExpr) -> i64 {
     step.reduce.iter().try_fold(1i64, |n, a| n.checked_mul(a.extent)).unwrap_or(i64::MAX)
 }
 
@@ -83,7 +146,7 @@ impl<'a> Cut<'a> {
         let first = fours.clone().next().unwrap_or(wanted);
         let blocks = fours.find(|b| extent % b == 0).unwrap_or(first);
         let fits = outputs.checked_mul(blocks).is_some_and(|elements| elements <= i64::from(i32::MAX));
-        let part = Arc::from(format!("{}_part", expr.reduce[axis].name));
+        let part = Arc::from(format!("{}{PART}", expr.reduce[axis].name));
         fits.then_some(Self { expr, axis, part, blocks, length: extent / blocks, rest: extent % blocks })
     }
 

@@ -375,6 +375,37 @@ fn long_reductions_in_parts() {
     assert_eq!(parse_operator("matmul m=40000 n=40000 k=50000").unwrap().steps.len(), 1);
 }
 
+/// What was cut is found again, whatever it is of and whatever reads it; what was not stays.
+#[test]
+fn pieces_of_a_reduction_are_one_again() {
+    let f = Scalar::F32;
+    let names = |steps: &[TensorExpr]| steps.iter().map(|step| step.name.to_string()).collect::<Vec<_>>();
+    for text in ["softmax n=3 c=100000", "softmax n=1 c=40009", "layernorm n=2 c=65538", "softmax n=5 c=3000 dtype=f16"] {
+        let operator = parse_operator(text).unwrap();
+        let whole = split::whole(&operator.steps);
+        assert_eq!((whole.len(), operator.steps.len() > 3), (3, true), "{text}");
+        let again = split::split(whole.clone());
+        assert_eq!(names(&again), names(&operator.steps), "{text}");
+        assert!(text.contains("n=1 ") || again == operator.steps, "{text}");
+        // Of another length, nothing was cut.
+        let c = whole[0].reduce[0].extent;
+        let short = parse_operator(&text.replace(&format!("c={c}"), "c=100")).unwrap();
+        assert_eq!(names(&whole), names(&short.steps), "{text}");
+        assert_eq!(split::whole(&short.steps), short.steps);
+    }
+    for (shape, over) in [(vec![32770], vec![0]), (vec![3, 40_009], vec![1]), (vec![2, 200, 300], vec![1, 2]), (vec![199, 3, 211], vec![0, 2])] {
+        let operator = reduce(ReduceKind::Mean, &shape, &over, false, f).unwrap();
+        let [whole] = &split::whole(&operator.steps)[..] else { panic!("{shape:?}") };
+        assert_eq!(split::split(vec![whole.clone()]), operator.steps);
+        let terms: i64 = whole.reduce.iter().map(|own| own.extent).product();
+        assert_eq!(terms, over.iter().map(|&d| shape[d]).product::<i64>());
+        // Something else than what was cut is no part of it.
+        let mut other = operator.steps.clone();
+        other[0].body = add(other[0].body.clone(), ScalarExpr::Const(1.0));
+        assert_eq!(split::whole(&other).len(), if other.len() == 3 { 3 } else { 1 }, "{shape:?}");
+    }
+}
+
 /// The matrix product or convolution of a text in one step.
 fn unsplit(text: &str) -> Operator {
     let shorter = text.replace("40001", "11").replace("70000", "11").replace("4000", "11");

@@ -52,6 +52,10 @@ pub struct TensorTraffic {
     pub bytes: f64,
     /// Groups that touch different parts: the extents of the group axes its coordinates depend on.
     pub distinct_groups: f64,
+    /// The same of the work-items of a group.
+    pub distinct_items: f64,
+    /// Loops one after another that touch it, as those of a row's reductions do.
+    pub sweeps: f64,
     /// Whether it is an image.
     pub image: bool,
     /// Whether it is touched at all, and written.
@@ -118,7 +122,12 @@ struct Walker<'a> {
     /// Per tensor.
     kinds: Vec<Vec<Kind>>,
     boxes: Vec<Option<Extent>>,
-    group_vars: Vec<u64>,
+    launch_vars: Vec<u64>,
+    /// How many loops one after another touch it, and the last of them.
+    sweeps: Vec<(u32, u32)>,
+    /// The outermost loop that is walked over, and how deep.
+    sweep: u32,
+    depth: u32,
     found: Requests,
 }
 
@@ -133,7 +142,10 @@ pub fn requests(kernel: &Kernel, lines: Lines, rule: Option<Rule>) -> Requests {
         lane_vars: lane_vars.map(|(i, v)| (i, i64::from(v.trips.unwrap_or(1)))).collect(),
         kinds: accesses.tensors.iter().map(|_| vec![]).collect(),
         boxes: vec![None; accesses.tensors.len()],
-        group_vars: vec![0; accesses.tensors.len()],
+        launch_vars: vec![0; accesses.tensors.len()],
+        sweeps: vec![(0, 0); accesses.tensors.len()],
+        sweep: 0,
+        depth: 0,
         found: Requests::default(),
     };
     let mut written = vec![false; accesses.tensors.len()];
@@ -149,7 +161,10 @@ impl Walker<'_> {
             match node {
                 Nest::Loop { var, body } => {
                     let trips = f64::from(self.accesses.vars[usize::from(var.0)].trips.unwrap_or(1));
+                    self.sweep += u32::from(self.depth == 0);
+                    self.depth += 1;
                     self.nodes(body, times * trips, written);
+                    self.depth -= 1;
                 }
                 Nest::Access(access) => {
                     let lines = f64::from(access.times) * self.access(access, times * f64::from(access.times));
@@ -172,6 +187,9 @@ impl Walker<'_> {
         let kind = self.kind(t, access, place);
         let warp = self.kinds[t][kind].warp;
         self.extend_box(t, kind, access);
+        if self.sweeps[t].1 < self.sweep {
+            self.sweeps[t] = (self.sweeps[t].0 + 1, self.sweep);
+        }
         let found = &mut self.found;
         found.conditions += times * access.guard.iter().map(|g| if g.per_lane { f64::from(access.width) } else { 1.0 }).sum::<f64>();
         match place {
@@ -224,8 +242,8 @@ impl Walker<'_> {
             range.ends()
         });
         for (v, _) in access.coords.iter().flat_map(|c| c.terms()) {
-            if vars[usize::from(v.0)].kind == VarKind::Group {
-                self.group_vars[t] |= 1 << v.0;
+            if vars[usize::from(v.0)].kind != VarKind::Loop {
+                self.launch_vars[t] |= 1 << v.0;
             }
         }
         self.kinds[t].push(Kind { width: access.width, drawn, terms: terms().collect(), warp, ranges: ranges.collect() });
@@ -310,11 +328,16 @@ impl Walker<'_> {
         let group_bytes = self.boxes[t]
             .as_ref()
             .map_or(0.0, |b| b.iter().zip(&extents).map(|((lo, hi), extent)| (hi - lo + 1).min(*extent) as f64).product::<f64>() * unit);
-        let axes = self.accesses.vars.iter().enumerate().filter(|(i, v)| v.kind == VarKind::Group && self.group_vars[t] >> i & 1 == 1);
+        let axes = |kind| {
+            let own = self.accesses.vars.iter().enumerate().filter(move |(i, v)| v.kind == kind && self.launch_vars[t] >> i & 1 == 1);
+            own.map(|(_, v)| f64::from(v.trips.unwrap_or(1))).product()
+        };
         TensorTraffic {
             group_bytes: group_bytes.min(bytes),
             bytes,
-            distinct_groups: axes.map(|(_, v)| f64::from(v.trips.unwrap_or(1))).product(),
+            distinct_groups: axes(VarKind::Group),
+            distinct_items: axes(VarKind::Lane),
+            sweeps: f64::from(self.sweeps[t].0.max(1)),
             image: matches!(place, TensorPlace::Image { .. }),
             touched: self.boxes[t].is_some(),
             written,

@@ -251,6 +251,7 @@ pub fn coarse(kernel: &Kernel, on: &Profile, between: Bytes, found: &Requests) -
     let caches = [(&m.buffer_l1, 1.0), (&m.l2, 1.0), (&m.llc, f64::from(m.llc.instances.get().copied().unwrap_or(1)))];
     let of_group: f64 = touched().map(|own| own.group_bytes).sum();
     let largest = touched().map(|own| own.group_bytes).fold(0.0, f64::max);
+    let of_item: f64 = touched().map(|own| own.group_bytes / own.distinct_items).sum();
     let behind = caches.into_iter().filter_map(|(cache, instances)| Some(cache.bytes.get()?.0 * instances)).map(|bytes| {
         let missing = if all > 0.0 { ((all - bytes) / all).max(0.0) } else { 0.0 };
         // What the launch before left is there, as far as others left it.
@@ -260,6 +261,7 @@ pub fn coarse(kernel: &Kernel, on: &Profile, between: Bytes, found: &Requests) -
         let own = |own: &TensorTraffic| {
             let once = own.bytes.min(own.group_bytes * own.distinct_groups);
             let again = if shared(own) { 0.0 } else { (own.group_bytes * count - once).max(0.0) * missing };
+            let again = again + (own.sweeps - 1.0) * once * CURVE.cold(of_item, bytes);
             // Stored lines are loaded first.
             (once * cold + again) * if own.written { 2.0 } else { 1.0 }
         };
@@ -449,8 +451,7 @@ fn waits(loops: &Loops, subject: &Subject, units: &[Var], behind: &[Level], on: 
         [(&m.l2.latency, "memory.l2.latency"), (&m.llc.latency, "memory.llc.latency"), (&m.dram_latency, "memory.dram_latency")];
     let mut cycles = 0.0;
     for (i, field) in subject.fields.iter().enumerate() {
-        let known = field.touches.iter().map(|touch| loops.unforeseen(field, touch, units, line)).fold(0.0, f64::max);
-        let part = if field.gathers.is_empty() { known } else { 1.0 };
+        let part = if field.gathers.is_empty() { loops.unforeseen(field, units, line) } else { 1.0 };
         for (n, level) in behind.iter().enumerate() {
             // What leaves the last cache comes from memory, however many caches there are.
             let (latency, name) = latencies[if n + 1 == behind.len() { 2 } else { n }];

@@ -551,3 +551,22 @@ fn a_part_of_a_space() {
         assert_eq!(values(&some), values(&all), "{}", knob.name);
     }
 }
+
+/// Rows too long for one lane to add up are shared: by lanes of a group, by those of a vector, or by both, so that no sum has more terms than
+/// those of cut reductions have.
+#[test]
+fn no_lane_adds_up_a_whole_long_row() {
+    for (c, element, longest) in [(128_256, Scalar::F32, 1 << 15), (4096, Scalar::Half, 1 << 10)] {
+        let family = ScheduleFamily::new(walked_as("rows", softmax(&[64, c], 1, element).expect("a softmax")));
+        let (mut legal, mut alone) = (0, 0);
+        for config in family.configs() {
+            let knobs = family.space().describe(&config);
+            let number = |name: &str| knobs.get(name).map_or(1, |own| own.to_string().parse::<i64>().expect("a number"));
+            let along = knobs.get("vector_axis").is_some_and(|own| own.to_string().starts_with('r'));
+            let sums = number("reduction_lanes") * if along { number("vector") } else { 1 };
+            assert!(c / sums <= longest, "{knobs:?}");
+            (legal, alone) = (legal + 1, alone + usize::from(number("reduction_lanes") == 1));
+        }
+        assert!(legal > 100 && alone > 0, "{legal} {alone}");
+    }
+}

@@ -113,3 +113,29 @@ fn every_candidate_computes_the_operator() {
         ])
     );
 }
+
+/// Rows that are too long for one work-item to add up are cut where there is a kernel for each step, and are one kernel, too.
+#[test]
+fn rows_that_are_cut_are_one_kernel_too() {
+    let mut rng = Rng::with_seed(5);
+    for (text, names) in [
+        ("softmax n=2 c=40009", &["rows", "rows_kept"][..]),
+        ("softmax n=1 c=65538", &["rows", "rows_kept"]),
+        ("layernorm n=2 c=33000", &["rows"]),
+    ] {
+        let operator = parse_operator(text).unwrap_or_else(|error| panic!("{text}: {error}"));
+        assert!(operator.steps.len() > 3, "{text}");
+        let plan = Plan::of_operator(&operator, |n| vec![0.5; n]);
+        let inputs: Vec<Vec<f64>> = plan.inputs.iter().map(|&id| (0..plan.tensor(id).len()).map(|_| rng.f64() - 0.5).collect()).collect();
+        let expected = plan.evaluate_f64(&inputs).expect("evaluates");
+        for name in names {
+            let own = candidates(&operator).into_iter().find(|own| own.name == *name).unwrap_or_else(|| panic!("{text}: no {name}"));
+            assert_eq!(own.operator.steps.len(), 1, "{text}");
+            let mut other = plan.clone();
+            other.replace(0, own.operator);
+            let found = other.evaluate_f64(&inputs).expect("evaluates");
+            let near = |(a, b): (&f64, &f64)| (a - b).abs() <= 1e-12 * b.abs().max(1.0);
+            assert!(found[0].len() == expected[0].len() && found[0].iter().zip(&expected[0]).all(near), "{text}: {name}");
+        }
+    }
+}

@@ -351,6 +351,50 @@ fn what_others_touch_is_gone_for_the_next_launch() {
     assert_eq!(time(&KernelModel), time(&InPass { between: Bytes(0.0) }));
 }
 
+/// Work-items that add up so many rows of 65,536 elements each, `loops` times one after another, `unrolled` vectors in a trip.
+fn rows(rows: u32, loops: u32, unrolled: u32) -> Kernel {
+    let lines = |each: &dyn Fn(u32) -> String| (0..rows).map(each).collect::<String>();
+    let step = 16 * unrolled;
+    let one = |k: u32| {
+        let vectors = (0..unrolled).map(|u| lines(&|j| format!("s{j} = s{j} + a[y * {rows} + {j}, i{k} * {step} + {} : 16]\n", 16 * u)));
+        format!("for i{k} in 0..{} {{ {} }}\n", 65536 / step, vectors.collect::<String>())
+    };
+    let text = format!(
+        "program walk {{ read buffer a: f32[64, 65536] write buffer c: f32[64, 16] groups y = {} {{ {}{}{} }} }}",
+        64 / rows,
+        lines(&|j| format!("var s{j}: f32x16 = splat16(0.0)\n")),
+        (0..loops).map(one).collect::<String>(),
+        lines(&|j| format!("c[y * {rows} + {j}, 0] = s{j}\n")),
+    );
+    let program = warpsight_ir::text::parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    Kernel::of(&Checked::new(program).unwrap_or_else(|error| panic!("{error}\n{text}"))).expect("a kernel")
+}
+
+/// Of what work-items walk over in several loops, each after the first meets what a cache holds of it; by either count.
+#[test]
+fn both_counts_know_of_loops_over_the_same() {
+    let on = cpu();
+    let of = |each: u32, loops: u32| {
+        let kernel = rows(each, loops, 1);
+        let exact = KernelModel.estimate(&kernel, &on).expect("counted").time.0;
+        [exact, Coarse::of(&on, Bytes(0.0)).expect("known").seconds(&kernel).expect("known").0.0]
+    };
+    // Rows of 256 KiB: a second level of 1 MiB holds one, not eight, which come from the last level again.
+    for (each, least, most) in [(1, 1.4, 1.55), (8, 2.1, 2.3)] {
+        let (all, once) = (of(each, 3), of(each, 1));
+        assert!([all, once].iter().all(|[exact, coarse]| (coarse / exact - 1.0).abs() < 0.01), "{each}: {all:?} {once:?}");
+        assert!((least..most).contains(&(all[0] / once[0])), "{each}: {all:?} {once:?}");
+    }
+}
+
+/// What is written out of a loop lies side by side: a prefetcher sees one run of lines, however many vectors a trip has.
+#[test]
+fn prefetchers_follow_what_is_written_out() {
+    let waits = |unrolled: u32| KernelModel.estimate(&rows(1, 1, unrolled), &cpu()).expect("counted").limits.of(Limiter::Latency).0;
+    let own = [1, 2, 8].map(waits);
+    assert!(own.iter().all(|waits| (waits / own[0] - 1.0).abs() < 0.1), "{own:?}");
+}
+
 /// 16 vectors of 16 lanes fit 32 registers, 32 vectors of 8 lanes do not, though both are 256 elements.
 #[test]
 fn vectors_that_no_register_is_left_for_are_spilled() {

@@ -393,7 +393,9 @@ fn pieces_of_a_reduction_are_one_again() {
         assert_eq!(names(&whole), names(&short.steps), "{text}");
         assert_eq!(split::whole(&short.steps), short.steps);
     }
-    for (shape, over) in [(vec![32770], vec![0]), (vec![3, 40_009], vec![1]), (vec![2, 200, 300], vec![1, 2]), (vec![199, 3, 211], vec![0, 2])] {
+    for (shape, over) in
+        [(vec![32770], vec![0]), (vec![3, 40_009], vec![1]), (vec![2, 200, 300], vec![1, 2]), (vec![199, 3, 211], vec![0, 2])]
+    {
         let operator = reduce(ReduceKind::Mean, &shape, &over, false, f).unwrap();
         let [whole] = &split::whole(&operator.steps)[..] else { panic!("{shape:?}") };
         assert_eq!(split::split(vec![whole.clone()]), operator.steps);

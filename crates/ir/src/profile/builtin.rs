@@ -34,7 +34,7 @@ const PROFILES: [(&str, &str); 30] = [
 ];
 
 /// What a probe found of simulated devices; what is simulated by other names is judged by profiles of real ones.
-const PROBED: [(&str, &str); 7] = [
+const PROBED: [(&str, &str); 8] = [
     ("sim-a100-40", include_str!("../../profiles/sim-a100-40.toml")),
     ("sim-adreno630", include_str!("../../profiles/sim-adreno630.toml")),
     ("sim-adreno640", include_str!("../../profiles/sim-adreno640.toml")),
@@ -42,6 +42,7 @@ const PROBED: [(&str, &str); 7] = [
     ("sim-mali-g76", include_str!("../../profiles/sim-mali-g76.toml")),
     ("sim-mali-g77", include_str!("../../profiles/sim-mali-g77.toml")),
     ("sim-mali-g77-paper", include_str!("../../profiles/sim-mali-g77-paper.toml")),
+    ("sim-mi250x", include_str!("../../profiles/sim-mi250x.toml")),
 ];
 
 /// The names of devices that [`builtin`](super::builtin) knows, in alphabetical order. Those of simulated ones are

@@ -203,7 +203,11 @@ impl Reader<'_> {
             llc: self.cache(&["buffer.l3", "texture.l3"]),
             local_bandwidth: map(self.number(&["local.bandwidth"]), BytesPerSecond),
             dram_bandwidth: map(self.number(&["dram.bandwidth"]), BytesPerSecond),
-            dram_latency: self.cycles(&["dram.latency_s", "buffer.memory.latency_s", "texture.memory.latency_s"]),
+            // What says that walks did not end in memory has the last word.
+            dram_latency: match self.findings.facts.contains_key("dram.latency_s") {
+                true => self.cycles(&["dram.latency_s"]),
+                false => self.cycles(&["buffer.memory.latency_s", "texture.memory.latency_s"]),
+            },
             sector: map(self.number(&["buffer.l1.fetch_bytes", "buffer.l1.line_bytes", "buffer.l2.line_bytes"]), Bytes),
             dram_fetch: map(self.number(&["buffer.l2.fetch_bytes", "buffer.l2.line_bytes"]), Bytes),
             l2_effective: map(self.number(&["buffer.l2.capacity_bytes", "texture.l2.capacity_bytes"]), Bytes),

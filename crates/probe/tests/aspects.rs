@@ -70,6 +70,16 @@ fn a100() {
     near(&found, "local.banks", 32.0, 0.0);
 }
 
+/// A quarter of its 512 registers still lets no more than half of its groups in.
+#[test]
+fn groups_that_registers_keep_out_are_counted_with_fewer() {
+    let (mut device, _file) = silicon("mi250x", &[("core.count", 2.0)]);
+    let found = probed(&mut *device, &["timer", "warp", "registers"], &[]);
+    near(&found, "registers.per_thread_max", 512.0, 4.0 / 512.0);
+    near(&found, "concurrency.full", 2.0 * 4.0, 0.0);
+    near(&found, "concurrency.most", 2.0 * 32.0, 0.0);
+}
+
 /// So wide a device takes minutes.
 #[test]
 #[ignore = "takes minutes"]

@@ -34,11 +34,12 @@ const PROFILES: [(&str, &str); 30] = [
 ];
 
 /// What a probe found of simulated devices; what is simulated by other names is judged by profiles of real ones.
-const PROBED: [(&str, &str); 8] = [
+const PROBED: [(&str, &str); 9] = [
     ("sim-a100-40", include_str!("../../profiles/sim-a100-40.toml")),
     ("sim-adreno630", include_str!("../../profiles/sim-adreno630.toml")),
     ("sim-adreno640", include_str!("../../profiles/sim-adreno640.toml")),
     ("sim-adreno740", include_str!("../../profiles/sim-adreno740.toml")),
+    ("sim-h200", include_str!("../../profiles/sim-h200.toml")),
     ("sim-mali-g76", include_str!("../../profiles/sim-mali-g76.toml")),
     ("sim-mali-g77", include_str!("../../profiles/sim-mali-g77.toml")),
     ("sim-mali-g77-paper", include_str!("../../profiles/sim-mali-g77-paper.toml")),

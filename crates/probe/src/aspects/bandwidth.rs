@@ -157,7 +157,13 @@ fn analyse(seen: &Seen) -> Findings {
     let seed = 0;
     let unasked = matches!(reads(&asked, limits, seed), Err(Stop::Wanted(_)));
     let limits = if unasked && reads(&asked, rehearsed, seed).is_ok() { rehearsed } else { limits };
-    match told(reads(&asked, limits, seed)) {
+    let reads = told(reads(&asked, limits, seed));
+    let read = || stream(&asked, limits, |groups| Streamed::read(groups, seed));
+    let written = || stream(&asked, limits, |groups| Streamed::written(groups, 4, seed));
+    // Both go through memory, and no more than it can do.
+    let best = told(ask::fastest([read(), written()]));
+    let hidden = reads.as_ref().ok().zip(best.as_ref().ok()).and_then(|(rates, best)| hidden(rates, best.value, seen.found));
+    match reads {
         Ok(rates) => {
             let apart = told(if_possible(reads_apart(&asked, limits, seed))).map(Option::unwrap_or_default);
             levels(&mut found, &rates, apart.as_deref(), seen.found);
@@ -175,10 +181,6 @@ fn analyse(seen: &Seen) -> Findings {
         }
         Err(why) => unknown(&mut found, &["texture.l1.bandwidth"], &why),
     }
-    let read = || stream(&asked, limits, |groups| Streamed::read(groups, seed));
-    let written = || stream(&asked, limits, |groups| Streamed::written(groups, 4, seed));
-    // Both go through memory, and no more than it can do.
-    let best = told(ask::fastest([read(), written()]));
     let (read, written) = (told(read()), told(written()));
     let cite = match (&read, &written) {
         (Ok(read), Ok(written)) if written.value > read.value => "stores to much memory, which are faster than loads",
@@ -188,8 +190,12 @@ fn analyse(seen: &Seen) -> Findings {
     found.number("dram.bandwidth", best.map_or_else(Fact::unknown, |rate| rate.fact(cite)));
     // What walks beyond every cache took.
     let latency = ["buffer.memory.latency_s", "texture.memory.latency_s"].into_iter().find_map(|key| seen.found.facts.get(key).cloned());
-    let unwalked = || Finding::Number(Fact::unknown("no walk went far enough beyond the last cache"));
-    found.facts.insert("dram.latency_s".into(), latency.unwrap_or_else(unwalked));
+    let unknown = |why: String| Finding::Number(Fact::unknown(why));
+    let latency = match hidden {
+        Some(why) => unknown(why),
+        None => latency.unwrap_or_else(|| unknown("no walk went far enough beyond the last cache".into())),
+    };
+    found.facts.insert("dram.latency_s".into(), latency);
     let rest = [
         ("read.bandwidth", read, "loads of much memory, every byte once"),
         ("write.bandwidth", written, "stores to much memory, every byte once"),
@@ -199,6 +205,22 @@ fn analyse(seen: &Seen) -> Findings {
         found.number(key, answer.map_or_else(Fact::unknown, |rate| rate.fact(cite)));
     }
     found
+}
+
+/// Footprints so many times as large as a cache find little in it.
+const FAR: f64 = 4.0;
+/// What little they find makes reads no more than so much faster than memory.
+const LITTLE: f64 = 1.5;
+
+/// That reads are from a cache which walks did not find, so that these need not have ended in memory: footprints far beyond those that they found
+/// are much faster than memory.
+fn hidden(rates: &[(u64, Spread)], memory: f64, known: &Findings) -> Option<String> {
+    let ways = ["buffer", "texture"].into_iter().flat_map(|way| ["l1", "l2", "l3"].map(|level| format!("{way}.{level}.capacity_bytes")));
+    let largest = ways.filter_map(|key| known.get(&key)).fold(0.0, f64::max);
+    let far = rates.iter().filter(|(bytes, _)| largest > 0.0 && *bytes as f64 >= FAR * largest);
+    let (bytes, rate) = far.max_by(|a, b| a.1.value.total_cmp(&b.1.value)).filter(|(_, rate)| rate.value > LITTLE * memory)?;
+    let times = rate.value / memory;
+    Some(format!("{bytes} bytes are read {times:.1} times as fast as memory: beyond the last cache that walks found there is another"))
 }
 
 /// Sizes in a row whose rates are about the same.
@@ -276,6 +298,18 @@ mod tests {
             Some(Finding::Number(fact)) => fact,
             other => panic!("{other:?}"),
         }
+    }
+
+    /// Walks that found a first level alone, and reads far beyond it that are fast: then nobody walked through memory.
+    #[test]
+    fn caches_that_no_walk_found_hide_memory() {
+        let mut known = Findings::default();
+        known.number("buffer.l1.capacity_bytes", Fact::known(262_144.0, warpsight_ir::profile::Source::Simulated, "planted"));
+        let rates = |second: f64| [(262_144, 33e12), (MIB, second), (16 * MIB, second)].map(|(bytes, rate)| (bytes, Spread::exact(rate)));
+        let why = hidden(&rates(7.0e12), 4.3e12, &known).expect("seven is more than four");
+        assert!(why.contains("1.6 times as fast as memory"), "{why}");
+        assert_eq!(hidden(&rates(5.0e12), 4.3e12, &known), None);
+        assert_eq!(hidden(&rates(7.0e12), 4.3e12, &Findings::default()), None);
     }
 
     /// A second level of 50 MiB, whose rate no footprint of the first one tells.

@@ -28,6 +28,8 @@ const OWN: u32 = 12;
 const SMALLER: u32 = 8;
 /// Parts of the most values with which groups are counted.
 const PARTS: [u32; 3] = [1, 2, 4];
+/// Further ones, while fewer values let more groups in.
+const FEWER: [u32; 3] = [8, 16, 32];
 
 pub(super) fn aspect() -> Aspect {
     Aspect {
@@ -46,6 +48,7 @@ pub(super) fn aspect() -> Aspect {
 }
 
 /// Work-items that run at once with so many values each.
+#[derive(Clone, Copy)]
 struct Held {
     values: u32,
     /// Groups of one work-item, where that was asked and can be told.
@@ -96,8 +99,25 @@ fn values(asked: &Asked) -> Answer<(u32, Series<u32>)> {
 
 /// Who runs at once with parts of all values, and with how many values fewer would.
 fn at_once_by_values(asked: &Asked, values: u32, full: u32) -> Answer<Vec<Edge>> {
-    let held = PARTS.map(|parts| held(asked, values, parts, full));
-    edges(asked, &held.into_iter().collect::<Answer<Vec<_>>>()?, full)
+    let held = PARTS.map(|parts| held(asked, values, parts, full)).into_iter().collect::<Answer<Vec<_>>>()?;
+    let edges = edges(asked, &held, full)?;
+    with_few(asked, values, &held, full)?;
+    Ok(edges)
+}
+
+/// Who runs at once with so few values that fewer let no more groups in; `None` where that is not seen.
+fn with_few(asked: &Asked, values: u32, held: &[Held], full: u32) -> Answer<Option<Held>> {
+    let [.., mut before, mut last] = *held else { return Ok(None) };
+    if last.single <= before.single {
+        return Ok(last.single.map(|_| last));
+    }
+    for parts in FEWER {
+        (before, last) = (last, self::held(asked, values, parts, full)?);
+        if last.single <= before.single {
+            return Ok(last.single.map(|_| before));
+        }
+    }
+    Ok(None)
 }
 
 fn edges(asked: &Asked, held: &[Held], full: u32) -> Answer<Vec<Edge>> {
@@ -183,10 +203,14 @@ fn analyse(seen: &Seen) -> Findings {
         ..Curve::default()
     });
     let held = PARTS.map(|parts| told(held(&asked, values, parts, full)));
-    for (key, held) in ["concurrency.full", "concurrency.half", "concurrency.most"].into_iter().zip(&held) {
+    for (key, held) in ["concurrency.full", "concurrency.half"].into_iter().zip(&held) {
         found.number(key, held.as_ref().map_or_else(|why| Fact::unknown(&**why), Held::alone));
     }
-    let edges = match held.into_iter().collect::<Result<Vec<Held>, _>>() {
+    let held = held.into_iter().collect::<Result<Vec<Held>, _>>();
+    let few = || Fact::unknown("groups do not wait for others at once, or the fewer values they have, the more of them run");
+    let fewest = held.as_ref().map_err(Clone::clone).and_then(|held| told(with_few(&asked, values, held, full)));
+    found.number("concurrency.most", fewest.map_or_else(Fact::unknown, |own| own.map_or_else(few, |own| own.alone())));
+    let edges = match held {
         Ok(held) => {
             at_once_together(&mut found, &held[0], &held[held.len() - 1]);
             told(edges(&asked, &held, full))

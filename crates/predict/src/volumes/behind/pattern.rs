@@ -2,7 +2,7 @@
 
 use super::wave::BlockBox;
 use crate::volumes::kernel::subject::{Ranges, Subject, Touch};
-use crate::volumes::sets::intervals::Intervals;
+use crate::volumes::sets::intervals::{Intervals, gcd};
 use crate::volumes::sets::regions::Region;
 use smallvec::SmallVec;
 use warpsight_ir::{Affine, AffineBound, VarId};
@@ -90,15 +90,53 @@ impl Pattern<'_> {
 /// Blocks in a row whose elements are counted one by one, of those that share some.
 const LOOKED_AT: u32 = 32;
 
-/// What guards leave of a coordinate's variable part, where a bound judges a multiple of it. Other bounds are taken to hold.
-pub(super) fn within(touch: &Touch) -> [Option<(i64, i64)>; 3] {
-    let mut within = [None; 3];
-    for (form, clip) in touch.coords.iter().zip(&mut within) {
-        for (lo, hi) in touch.guard.iter().filter_map(|bound| left(bound, form)) {
-            *clip = Some(clip.map_or((lo, hi), |(a, b): (i64, i64)| (a.max(lo), b.min(hi))));
-        }
+/// What guards leave of a coordinate's variable part: where bounds judge multiples of it, or of parts of it that share no variable (planes of
+/// several channels' rows: one judges the row, another the channel); variables that no bound judges take all their values. Other bounds are
+/// taken to hold.
+pub(super) fn within(subject: &Subject, touch: &Touch) -> [Option<(i64, i64)>; 3] {
+    if touch.guard.is_empty() {
+        return [None; 3];
     }
-    within
+    [0, 1, 2].map(|i| {
+        let form = &touch.coords[i];
+        let mut judged: SmallVec<[(Affine, (i64, i64)); 4]> = SmallVec::new();
+        for bound in &touch.guard {
+            let part = part(form, &bound.value);
+            let Some((lo, hi)) = left(bound, &part) else { continue };
+            match judged.iter_mut().find(|own| own.0 == part) {
+                Some((_, known)) => *known = (known.0.max(lo), known.1.min(hi)),
+                None => judged.push((part, (lo, hi))),
+            }
+        }
+        // Of parts that share variables the larger ones.
+        judged.sort_by_key(|own| std::cmp::Reverse(own.0.terms().len()));
+        let mut rest: SmallVec<[(VarId, i32); 8]> = form.terms().iter().copied().collect();
+        let (mut lo, mut hi, mut any) = (0_i64, 0_i64, false);
+        for (part, (from, until)) in &judged {
+            if part.terms().iter().all(|term| rest.contains(term)) {
+                rest.retain(|term| !part.terms().contains(term));
+                // Of a part that steps from channel to channel the last one there is.
+                let step = part.terms().iter().fold(0, |step, term| gcd(step, term.1.into())).max(1);
+                let (first, last) = (-(-from).div_euclid(step) * step, (until - 1).div_euclid(step) * step);
+                (lo, hi, any) = (lo.saturating_add(first), hi.saturating_add(last), true);
+            }
+        }
+        let counts = || subject.groups.iter().chain(&subject.lanes).chain(&touch.loops);
+        for (var, by) in rest {
+            let most = counts().find(|own| own.id == var).map_or(0, |own| i64::from(own.count) - 1) * i64::from(by);
+            (lo, hi) = (lo.saturating_add(most.min(0)), hi.saturating_add(most.max(0)));
+        }
+        // Sets lie within 62 bits.
+        let end = 1_i64 << 62;
+        any.then_some((lo.clamp(-end, end), hi.clamp(-end, end - 1) + 1))
+    })
+}
+
+/// The terms of a form whose variables another one has.
+fn part(form: &Affine, of: &Affine) -> Affine {
+    let mut own = form.with_constant(0);
+    own.retain(|var| of.coefficient(*var) != 0);
+    own
 }
 
 /// First and past the last value of a form's variable part for which a bound holds; `None` where it judges no multiple of it.

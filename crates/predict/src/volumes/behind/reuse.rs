@@ -40,11 +40,12 @@ impl<'a> Footprint<'a> {
                 // Times are a structure's, too.
                 let key = PatternsKey { structure, field, side, timed: phases.is_some() };
                 let kinds = subject.known.get(key, |_| kinds(subject, &touches, phases));
-                kinds.iter().map(|kind| kind.pattern(within(touches[kind.like]), touches[kind.like])).collect()
+                kinds.iter().map(|kind| kind.pattern(within(subject, touches[kind.like]), touches[kind.like])).collect()
             }
-            None => {
-                kinds(subject, &touches, phases).iter().map(|kind| kind.pattern(within(touches[kind.like]), touches[kind.like])).collect()
-            }
+            None => kinds(subject, &touches, phases)
+                .iter()
+                .map(|kind| kind.pattern(within(subject, touches[kind.like]), touches[kind.like]))
+                .collect(),
         };
         let groups = subject.groups.iter().map(|group| group.count).collect();
         Some(Self { subject, field, groups, patterns })
@@ -197,7 +198,7 @@ fn kinds(subject: &Subject, touches: &[&Touch], phases: Option<&[f64]>) -> Vec<P
     for (i, &touch) in touches.iter().enumerate() {
         let phase = phases.and_then(|phases| phases.get(touch.position)).copied().unwrap_or(0.0);
         let judged = kinds.iter().position(|own| touches[own.0.like].guard == touch.guard && touches[own.0.like].moves_like(touch));
-        let within = judged.map_or_else(|| within(touch), |own| left[own]);
+        let within = judged.map_or_else(|| within(subject, touch), |own| left[own]);
         let [x, y, z] = [0, 1, 2].map(|i| Intervals::point(touch.coords[i].constant));
         let offset = Region { x, y, z };
         let alike = |(own, left): (&(PatternKind, Vec<Region>), &Left)| {

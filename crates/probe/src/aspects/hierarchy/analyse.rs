@@ -15,6 +15,7 @@ use warpsight_ir::profile::{Fact, Source};
 pub(super) fn analyse(seen: &Seen) -> Findings {
     let timed = Walks::of(seen.of(super::NAME)).seen;
     let mut findings = Findings::default();
+    let mut reaches: Vec<(&str, f64)> = vec![];
     for name in [Route::Buffer, Route::Image(ImageKind::Image1dBuffer), Route::Image(ImageKind::Image2d), Route::Constant] {
         let word = match name {
             Route::Buffer => "buffer",
@@ -25,7 +26,14 @@ pub(super) fn analyse(seen: &Seen) -> Findings {
         if let Some(levels) = &route.levels {
             match early(seen, &timed, &route) {
                 Some(why) => untold(&mut findings, &route, levels, word, &why),
-                None => found(&mut findings, &timed, &route, levels, word, seen.found.get("cores")),
+                None => {
+                    let before = findings.facts.get(&memory(word)).cloned();
+                    found(&mut findings, &timed, &route, levels, word, seen.found.get("cores"));
+                    if findings.facts.get(&memory(word)) != before.as_ref() {
+                        reaches.retain(|own| own.0 != word);
+                        reaches.push((word, route.reach()));
+                    }
+                }
             }
         }
     }
@@ -38,7 +46,31 @@ pub(super) fn analyse(seen: &Seen) -> Findings {
         }
     }
     together(&mut findings);
+    beyond_all(&mut findings, &reaches);
     findings
+}
+
+/// Where what walks took beyond the caches of a way is said.
+fn memory(word: &str) -> String {
+    format!("{word}.memory.latency_s")
+}
+
+/// Walks that went so many times as far as the largest cache seen: beyond it.
+const BEYOND: f64 = 3.0;
+
+/// Memory is behind the caches of all ways: what walks of one way end in may be a cache that only those of another are long enough for.
+fn beyond_all(findings: &mut Findings, reaches: &[(&str, f64)]) {
+    let capacity = |(key, found): (&String, &Finding)| match found {
+        Finding::Number(fact) if key.ends_with(".capacity_bytes") && !key.starts_with("constant") => fact.get().copied(),
+        _ => None,
+    };
+    let largest = findings.facts.iter().filter_map(capacity).fold(0.0, f64::max);
+    for (word, reach) in reaches {
+        if *reach < BEYOND * largest {
+            findings
+                .number(memory(word), Fact::unknown(format!("walks went through {reach} B, of which a cache of {largest} B holds much")));
+        }
+    }
 }
 
 /// Why nothing is known of a way to memory.
@@ -201,10 +233,9 @@ fn found(findings: &mut Findings, seen: &[Timed], route: &Known, levels: &Levels
         }
     }
     let last = levels.latency(levels.caches.len());
-    let reach = route.points.iter().map(|point| point.bytes).fold(0.0, f64::max);
     // Constants are too few to reach beyond every cache.
-    if route.name != Route::Constant && levels.caches.last().is_some_and(|level| reach >= 3.0 * level.bytes) {
-        findings.number(format!("{word}.memory.latency_s"), about(last));
+    if route.name != Route::Constant && levels.caches.last().is_some_and(|level| route.reach() >= BEYOND * level.bytes) {
+        findings.number(memory(word), about(last));
     }
     findings.curves.push(curve(route, levels));
 }

@@ -65,6 +65,11 @@ pub(super) struct Known {
 }
 
 impl Known {
+    /// Bytes of the longest walk.
+    pub fn reach(&self) -> f64 {
+        self.points.iter().map(|point| point.bytes).fold(0.0, f64::max)
+    }
+
     pub(super) fn of(seen: &[Timed], name: Route) -> Self {
         Self::fitted(seen, name, levels::fit)
     }

@@ -246,7 +246,7 @@ impl Builder {
         (builder, outer, inner)
     }
 
-    /// The axes of another expression.
+    /// With these axes, and no inputs yet.
     pub(crate) fn of(name: &str, axes: &[Axis], reduce: &[Axis]) -> Self {
         Self { name: name.into(), axes: axes.to_vec(), reduce: reduce.to_vec(), inputs: vec![] }
     }

@@ -387,6 +387,29 @@ fn both_counts_know_of_loops_over_the_same() {
     }
 }
 
+/// Of groups that meet between two such loops all that a group touches lies between, not what one work-item does: rows of 2 MiB are gone from a
+/// second level of 1.
+#[test]
+fn groups_that_meet_walk_over_all_of_a_row_first() {
+    let on = cpu();
+    let of = |meets: &str| {
+        let sweep = |k: u32| format!("for i{k} in 0..32768 {{ s = s + a[y, i{k} * 16 + l] }}\n");
+        let text = format!(
+            "program walk {{ read buffer a: f32[16, 524288] write buffer c: f32[16, 16] groups y = 16 lanes l = 16 \
+             {{ var s: f32 = 0.0\n{}{meets}\n{}c[y, l] = s }} }}",
+            sweep(0),
+            sweep(1)
+        );
+        let program = warpsight_ir::text::parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+        let kernel = Kernel::of(&Checked::new(program).unwrap_or_else(|error| panic!("{error}\n{text}"))).expect("a kernel");
+        let Kernel { accesses, .. } = &kernel;
+        assert_eq!(accesses.nest.iter().any(|node| matches!(node, Nest::Barrier)), !meets.is_empty());
+        Coarse::of(&on, Bytes(0.0)).expect("known").seconds(&kernel).expect("known").0.0
+    };
+    let (meeting, apart) = (of("barrier group local"), of(""));
+    assert!(meeting > apart, "{meeting} {apart}");
+}
+
 /// What is written out of a loop lies side by side: a prefetcher sees one run of lines, however many vectors a trip has.
 #[test]
 fn prefetchers_follow_what_is_written_out() {

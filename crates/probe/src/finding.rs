@@ -57,6 +57,9 @@ pub struct Findings {
     pub contradictions: Vec<String>,
 }
 
+/// What walks of each way took beyond every cache, those of buffers first.
+pub(crate) const WALKED_MEMORY: [&str; 2] = ["buffer.memory.latency_s", "texture.memory.latency_s"];
+
 impl Findings {
     /// Puts a number under a key, instead of what stood there.
     pub fn number(&mut self, key: impl Into<String>, fact: Fact<f64>) {
@@ -68,6 +71,20 @@ impl Findings {
             Finding::Number(fact) => fact.get().copied(),
             _ => None,
         }
+    }
+    /// The first of several keys whose number is known, or else why the first of them that there is is not.
+    pub fn first(&self, keys: &[&str]) -> Option<Fact<f64>> {
+        let numbers = || {
+            keys.iter().filter_map(|key| match self.facts.get(*key)? {
+                Finding::Number(fact) => Some(fact),
+                _ => None,
+            })
+        };
+        numbers().find(|fact| fact.get().is_some()).or_else(|| numbers().next()).cloned()
+    }
+    /// Memory's latency: what walks told of it, unless reads said that these did not end there.
+    pub fn memory_latency(&self) -> Option<Fact<f64>> {
+        self.first(&["dram.latency_s"]).or_else(|| self.first(&WALKED_MEMORY))
     }
     /// Facts of one source other those of another.
     pub(crate) fn from(&mut self, source: Source, other: Source) {
@@ -91,5 +108,26 @@ impl Findings {
         self.facts.extend(other.facts);
         self.curves.extend(other.curves);
         self.contradictions.extend(other.contradictions);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_have_the_last_word_about_memory() {
+        let known = |value: f64| Fact::known(value, Source::Measured, "a test");
+        let mut found = Findings::default();
+        assert_eq!(found.memory_latency(), None);
+        found.number("buffer.memory.latency_s", Fact::unknown("too short"));
+        assert!(found.memory_latency().is_some_and(|fact| fact.get().is_none()));
+        // Buffers' walks were too short, images' were not.
+        found.number("texture.memory.latency_s", known(2e-7));
+        assert_eq!(found.memory_latency(), Some(known(2e-7)));
+        found.number("dram.latency_s", Fact::unknown("there is another cache"));
+        assert!(found.memory_latency().is_some_and(|fact| fact.get().is_none()));
+        found.number("dram.latency_s", known(3e-7));
+        assert_eq!(found.memory_latency(), Some(known(3e-7)));
     }
 }

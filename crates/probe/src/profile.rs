@@ -1,5 +1,6 @@
 //! What was found, as a profile that models take, and held against itself.
 
+use crate::finding::WALKED_MEMORY;
 use crate::{Finding, Findings};
 use warpsight_ir::layout::ImageLayout;
 use warpsight_ir::profile::{Cache, Execution, Fact, Images, Matrix, Memory, Probed, Profile, Source, Tlb};
@@ -34,13 +35,7 @@ struct Reader<'a> {
 impl Reader<'_> {
     /// The number under the first of these keys that was looked for.
     fn number(&self, keys: &[&str]) -> Fact<f64> {
-        let found = keys.iter().filter_map(|key| match self.findings.facts.get(*key)? {
-            Finding::Number(fact) => Some(fact.clone()),
-            _ => None,
-        });
-        let all: Vec<Fact<f64>> = found.collect();
-        let known = all.iter().find(|fact| fact.get().is_some()).or(all.first()).cloned();
-        known.unwrap_or_else(|| Fact::unknown(format!("`{}` was not measured", keys.first().unwrap_or(&""))))
+        self.findings.first(keys).unwrap_or_else(|| Fact::unknown(format!("`{}` was not measured", keys.first().unwrap_or(&""))))
     }
 
     fn count(&self, key: &str) -> Fact<u32> {
@@ -81,8 +76,12 @@ impl Reader<'_> {
     }
 
     fn cycles(&self, keys: &[&str]) -> Fact<Cycles> {
+        self.in_cycles(self.number(keys))
+    }
+
+    fn in_cycles(&self, seconds: Fact<f64>) -> Fact<Cycles> {
         let clock = self.clock();
-        map(self.number(keys), |seconds| Cycles((seconds * clock).max(0.1)))
+        map(seconds, |seconds| Cycles((seconds * clock).max(0.1)))
     }
 
     /// Results of a core in a clock, of operations that count so many each.
@@ -118,7 +117,10 @@ impl Reader<'_> {
         let at_once = |number: Option<f64>| {
             number.map_or(Fact::unknown("how many groups run at once was not found"), |number| map(most.clone(), |_| number as u32))
         };
-        let max_warps = at_once(groups.zip(whole).map(|(groups, whole)| groups.max(whole)));
+        // As many work-items as there may be, in groups of several warps.
+        let items = get("concurrency.items").zip(get("cores")).zip(warps.get().copied());
+        let many = items.map_or(0.0, |((items, cores), warp)| (items / cores / f64::from(warp)).floor());
+        let max_warps = at_once(groups.zip(whole).map(|(groups, whole)| groups.max(whole).max(many)));
         let max_groups = at_once(groups);
         Execution {
             cores: self.count("cores"),
@@ -203,11 +205,9 @@ impl Reader<'_> {
             llc: self.cache(&["buffer.l3", "texture.l3"]),
             local_bandwidth: map(self.number(&["local.bandwidth"]), BytesPerSecond),
             dram_bandwidth: map(self.number(&["dram.bandwidth"]), BytesPerSecond),
-            // What says that walks did not end in memory has the last word.
-            dram_latency: match self.findings.facts.contains_key("dram.latency_s") {
-                true => self.cycles(&["dram.latency_s"]),
-                false => self.cycles(&["buffer.memory.latency_s", "texture.memory.latency_s"]),
-            },
+            dram_latency: self.in_cycles(
+                self.findings.memory_latency().unwrap_or_else(|| Fact::unknown(format!("`{}` was not measured", WALKED_MEMORY[0]))),
+            ),
             sector: map(self.number(&["buffer.l1.fetch_bytes", "buffer.l1.line_bytes", "buffer.l2.line_bytes"]), Bytes),
             dram_fetch: map(self.number(&["buffer.l2.fetch_bytes", "buffer.l2.line_bytes"]), Bytes),
             l2_effective: map(self.number(&["buffer.l2.capacity_bytes", "texture.l2.capacity_bytes"]), Bytes),

@@ -78,6 +78,7 @@ fn groups_that_registers_keep_out_are_counted_with_fewer() {
     near(&found, "registers.per_thread_max", 512.0, 4.0 / 512.0);
     near(&found, "concurrency.full", 2.0 * 4.0, 0.0);
     near(&found, "concurrency.most", 2.0 * 32.0, 0.0);
+    near(&found, "concurrency.items", 2.0 * 32.0 * 64.0, 0.0);
 }
 
 /// So wide a device takes minutes.

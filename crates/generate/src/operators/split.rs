@@ -43,8 +43,19 @@ pub(crate) fn in_parts(step: &TensorExpr, parts: i64) -> Option<Vec<TensorExpr>>
     Cut::into_parts(step, parts)?.steps()
 }
 
-/// Steps as they were before long reductions were cut: a schedule may share these among lanes, too.
+/// Steps as they were before long reductions were cut: a schedule may share these among lanes, too. Pieces that were cut again are joined first.
 pub(crate) fn whole(steps: &[TensorExpr]) -> Vec<TensorExpr> {
+    let mut all = steps.to_vec();
+    loop {
+        let fewer = joined_once(&all);
+        if fewer.len() == all.len() {
+            return all;
+        }
+        all = fewer;
+    }
+}
+
+fn joined_once(steps: &[TensorExpr]) -> Vec<TensorExpr> {
     let mut left = steps;
     let mut all = vec![];
     while let [first, rest @ ..] = left {

@@ -380,7 +380,13 @@ fn long_reductions_in_parts() {
 fn pieces_of_a_reduction_are_one_again() {
     let f = Scalar::F32;
     let names = |steps: &[TensorExpr]| steps.iter().map(|step| step.name.to_string()).collect::<Vec<_>>();
-    for text in ["softmax n=3 c=100000", "softmax n=1 c=40009", "layernorm n=2 c=65538", "softmax n=5 c=3000 dtype=f16"] {
+    for text in [
+        "softmax n=3 c=100000",
+        "softmax n=1 c=40009",
+        "layernorm n=2 c=65538",
+        "softmax n=5 c=3000 dtype=f16",
+        "softmax n=2 c=600000 dtype=f16",
+    ] {
         let operator = parse_operator(text).unwrap();
         let whole = split::whole(&operator.steps);
         assert_eq!((whole.len(), operator.steps.len() > 3), (3, true), "{text}");

@@ -187,7 +187,7 @@ impl Walker<'_> {
         let kind = self.kind(t, access, place);
         let warp = self.kinds[t][kind].warp;
         self.extend_box(t, kind, access);
-        if self.sweeps[t].1 < self.sweep {
+        if self.depth > 0 && self.sweeps[t].1 < self.sweep {
             self.sweeps[t] = (self.sweeps[t].0 + 1, self.sweep);
         }
         let found = &mut self.found;

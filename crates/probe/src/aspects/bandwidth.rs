@@ -8,7 +8,8 @@ use super::registers;
 use super::steady::plan;
 use super::timer::unknown;
 use super::{Aspect, Seen};
-use crate::{Context, Curve, Finding, Findings, Needs, Phase, Scale};
+use crate::finding::WALKED_MEMORY;
+use crate::{Context, Curve, Findings, Needs, Phase, Scale};
 use warpsight_ir::profile::Fact;
 use warpsight_ir::{ImageFormat, ImageKind};
 use warpsight_run::DeviceInfo;
@@ -189,13 +190,8 @@ fn analyse(seen: &Seen) -> Findings {
     };
     found.number("dram.bandwidth", best.map_or_else(Fact::unknown, |rate| rate.fact(cite)));
     // What walks beyond every cache took.
-    let latency = ["buffer.memory.latency_s", "texture.memory.latency_s"].into_iter().find_map(|key| seen.found.facts.get(key).cloned());
-    let unknown = |why: String| Finding::Number(Fact::unknown(why));
-    let latency = match hidden {
-        Some(why) => unknown(why),
-        None => latency.unwrap_or_else(|| unknown("no walk went far enough beyond the last cache".into())),
-    };
-    found.facts.insert("dram.latency_s".into(), latency);
+    let walked = || seen.found.first(&WALKED_MEMORY).unwrap_or_else(|| Fact::unknown("no walk went far enough beyond the last cache"));
+    found.number("dram.latency_s", hidden.map_or_else(walked, Fact::unknown));
     let rest = [
         ("read.bandwidth", read, "loads of much memory, every byte once"),
         ("write.bandwidth", written, "stores to much memory, every byte once"),
@@ -283,6 +279,7 @@ fn curve(title: &str, rates: &[(u64, Spread)]) -> Curve {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Finding;
 
     const MIB: u64 = 1 << 20;
 

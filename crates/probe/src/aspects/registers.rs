@@ -102,14 +102,27 @@ fn at_once_by_values(asked: &Asked, values: u32, full: u32) -> Answer<Vec<Edge>>
     let held = PARTS.map(|parts| held(asked, values, parts, full)).into_iter().collect::<Answer<Vec<_>>>()?;
     let edges = edges(asked, &held, full)?;
     with_few(asked, values, &held, full)?;
+    items(asked, &held, full)?;
     Ok(edges)
+}
+
+/// Work-items that run at once with few values, in groups of several warps.
+fn items(asked: &Asked, held: &[Held], full: u32) -> Answer<u32> {
+    let lanes = lanes(asked, &held[held.len() - 1], &held[0], full)?;
+    Ok(at_once(asked, waiting(FEW, lanes))? * lanes)
+}
+
+/// Work-items of groups that use registers up.
+fn lanes(asked: &Asked, some: &Held, all: &Held, full: u32) -> Answer<u32> {
+    let warp = if_possible(by_ways(asked, full))?.and_then(|(warp, _)| warp).unwrap_or(1);
+    Ok((some.lanes / SMALLER).max(1).next_multiple_of(warp).min(all.lanes))
 }
 
 /// Who runs at once with so few values that fewer let no more groups in; `None` where that is not seen.
 fn with_few(asked: &Asked, values: u32, held: &[Held], full: u32) -> Answer<Option<Held>> {
     let [.., mut before, mut last] = *held else { return Ok(None) };
     if last.single <= before.single {
-        return Ok(last.single.map(|_| last));
+        return Ok(before.single.map(|_| if last.single < before.single { before } else { last }));
     }
     for parts in FEWER {
         (before, last) = (last, self::held(asked, values, parts, full)?);
@@ -166,8 +179,7 @@ fn held(asked: &Asked, values: u32, parts: u32, full: u32) -> Answer<Held> {
 
 /// As many groups as run at once with some of all values, with as many values as they can have then.
 fn edge(asked: &Asked, some: &Held, all: &Held, full: u32) -> Answer<Edge> {
-    let warp = if_possible(by_ways(asked, full))?.and_then(|(warp, _)| warp).unwrap_or(1);
-    let lanes = (some.lanes / SMALLER).max(1).next_multiple_of(warp).min(all.lanes);
+    let lanes = lanes(asked, some, all, full)?;
     let one = waiting(some.values, lanes);
     let (groups, trips) = (at_once(asked, one)?, trips(asked, one)?);
     // They wait as long, whatever they hold.
@@ -210,6 +222,9 @@ fn analyse(seen: &Seen) -> Findings {
     let few = || Fact::unknown("groups do not wait for others at once, or the fewer values they have, the more of them run");
     let fewest = held.as_ref().map_err(Clone::clone).and_then(|held| told(with_few(&asked, values, held, full)));
     found.number("concurrency.most", fewest.map_or_else(Fact::unknown, |own| own.map_or_else(few, |own| own.alone())));
+    let at_once = held.clone().and_then(|held| told(items(&asked, &held, full)));
+    let cite = format!("groups of several warps with {FEW} values each that take as long as one");
+    found.number("concurrency.items", at_once.map_or_else(Fact::unknown, |items| Spread::exact(items.into()).fact(cite)));
     let edges = match held {
         Ok(held) => {
             at_once_together(&mut found, &held[0], &held[held.len() - 1]);
@@ -226,14 +241,13 @@ fn analyse(seen: &Seen) -> Findings {
     found
 }
 
-/// Groups that run with all registers and with fewest.
-fn at_once_together(found: &mut Findings, all: &Held, fewest: &Held) {
-    let evidence =
-        format!("groups of {} work-items run with {} values each, of {} with {}", all.lanes, all.values, fewest.lanes, fewest.values);
-    let word = if all.lanes < fewest.lanes { "pooled" } else { "dedicated" };
+/// Groups that run with all registers and with few.
+fn at_once_together(found: &mut Findings, all: &Held, few: &Held) {
+    let evidence = format!("groups of {} work-items run with {} values each, of {} with {}", all.lanes, all.values, few.lanes, few.values);
+    let word = if all.lanes < few.lanes { "pooled" } else { "dedicated" };
     found.facts.insert("registers.pooled".into(), Finding::Word(Fact::known(word.into(), Source::Measured, evidence)));
-    let cite = format!("work-items of a group that runs with {} values each", fewest.values);
-    found.number("group.max_size", Spread::exact(fewest.lanes.into()).fact(cite));
+    let cite = format!("work-items of a group that runs with {} values each", few.values);
+    found.number("group.max_size", Spread::exact(few.lanes.into()).fact(cite));
 }
 
 /// The register file of a core: what is in use where a value more would let fewer work-items in.

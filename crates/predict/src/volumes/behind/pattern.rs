@@ -91,12 +91,19 @@ impl Pattern<'_> {
 const LOOKED_AT: u32 = 32;
 
 /// What guards leave of a coordinate's variable part: where bounds judge multiples of it, or of parts of it that share no variable (planes of
-/// several channels' rows: one judges the row, another the channel); variables that no bound judges take all their values. Other bounds are
-/// taken to hold.
+/// several channels' rows: one judges the row, another the channel); variables that no bound judges take all their values. What is left are
+/// the ends of all this: what a bound leaves out in between is taken to be touched. Other bounds are taken to hold.
 pub(super) fn within(subject: &Subject, touch: &Touch) -> [Option<(i64, i64)>; 3] {
     if touch.guard.is_empty() {
         return [None; 3];
     }
+    let counts = || subject.groups.iter().chain(&subject.lanes).chain(&touch.loops);
+    let range = |terms: &[(VarId, i32)]| {
+        terms.iter().fold((0_i64, 0_i64), |(lo, hi), &(var, by)| {
+            let most = counts().find(|own| own.id == var).map_or(0, |own| i64::from(own.count) - 1).saturating_mul(by.into());
+            (lo.saturating_add(most.min(0)), hi.saturating_add(most.max(0)))
+        })
+    };
     [0, 1, 2].map(|i| {
         let form = &touch.coords[i];
         let mut judged: SmallVec<[(Affine, (i64, i64)); 4]> = SmallVec::new();
@@ -117,15 +124,17 @@ pub(super) fn within(subject: &Subject, touch: &Touch) -> [Option<(i64, i64)>; 3
                 rest.retain(|term| !part.terms().contains(term));
                 // Of a part that steps from channel to channel the last one there is.
                 let step = part.terms().iter().fold(0, |step, term| gcd(step, term.1.into())).max(1);
-                let (first, last) = (-(-from).div_euclid(step) * step, (until - 1).div_euclid(step) * step);
+                let (least, most) = range(part.terms());
+                let (first, last) = ((-(-from).div_euclid(step) * step).max(least), ((until - 1).div_euclid(step) * step).min(most));
+                // Nothing is left by a bound that never holds.
+                if first > last {
+                    return Some((0, 0));
+                }
                 (lo, hi, any) = (lo.saturating_add(first), hi.saturating_add(last), true);
             }
         }
-        let counts = || subject.groups.iter().chain(&subject.lanes).chain(&touch.loops);
-        for (var, by) in rest {
-            let most = counts().find(|own| own.id == var).map_or(0, |own| i64::from(own.count) - 1) * i64::from(by);
-            (lo, hi) = (lo.saturating_add(most.min(0)), hi.saturating_add(most.max(0)));
-        }
+        let (least, most) = range(&rest);
+        (lo, hi) = (lo.saturating_add(least), hi.saturating_add(most));
         // Sets lie within 62 bits.
         let end = 1_i64 << 62;
         any.then_some((lo.clamp(-end, end), hi.clamp(-end, end - 1) + 1))

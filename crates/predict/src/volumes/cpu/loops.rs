@@ -1,7 +1,7 @@
 //! Instructions of a launch as loops of vectors.
 
 use crate::time::{Limit, has_barrier};
-use crate::volumes::kernel::subject::{Field, Var};
+use crate::volumes::kernel::subject::{Field, Touch, Var};
 use smallvec::SmallVec;
 use warpsight_ir::profile::Fact;
 use warpsight_ir::range::Interval;
@@ -374,21 +374,21 @@ impl<'a> Loops<'a> {
     /// Share of a field's lines that no prefetcher foresees: of runs of neighbouring lines, the first few. What accesses that move alike touch
     /// side by side, as those that are written out of a loop do, is one run.
     pub(super) fn unforeseen(&self, field: &Field, units: &[Var], line: f64) -> f64 {
-        let mut alike: Vec<(Vec<(f64, f64)>, Vec<(f64, f64)>)> = vec![];
-        for touch in &field.touches {
-            let stride = |var: &Var| touch.stride(&field.geometry, var.id).abs() as f64;
-            let inner = touch.loops.iter().rev().chain(self.along.iter());
-            let moving = inner.chain(units).filter(|var| var.count > 1 && stride(var) > 0.0);
-            let moving: Vec<(f64, f64)> = moving.map(|var| (stride(var), f64::from(var.count))).collect();
+        let stride = |touch: &Touch, var: &Var| touch.stride(&field.geometry, var.id).abs() as f64;
+        let place = |touch: &Touch| {
             let begins = touch.origin(&field.geometry) as f64;
-            let own = (begins, begins + (touch.width * field.geometry.element) as f64);
-            match alike.iter_mut().find(|other| other.0 == moving) {
-                Some(other) => other.1.push(own),
-                None => alike.push((moving, vec![own])),
+            (begins, begins + (touch.width * field.geometry.element) as f64)
+        };
+        // What moves alike, the first of each kind.
+        let mut alike: Vec<(&Touch, Vec<(f64, f64)>)> = vec![];
+        for touch in &field.touches {
+            match alike.iter_mut().find(|other| other.0.moves_like(touch)) {
+                Some(other) => other.1.push(place(touch)),
+                None => alike.push((touch, vec![place(touch)])),
             }
         }
         let mut most = 0.0_f64;
-        for (moving, mut touched) in alike {
+        for (touch, mut touched) in alike {
             touched.sort_by(|a, b| a.0.total_cmp(&b.0));
             let mut pieces: Vec<(f64, f64)> = vec![];
             for own in touched {
@@ -399,13 +399,15 @@ impl<'a> Loops<'a> {
             }
             let mut run = pieces.iter().map(|own| own.1 - own.0).fold(f64::INFINITY, f64::min);
             let mut streams = pieces.len() as f64;
-            for (stride, count) in moving {
-                if stride <= run + line {
-                    run += stride * (count - 1.0);
-                } else if streams * count <= STREAMS {
-                    streams *= count;
-                } else {
+            let inner = touch.loops.iter().rev().chain(self.along.iter());
+            for var in inner.chain(units).filter(|var| var.count > 1 && stride(touch, var) > 0.0) {
+                let count = f64::from(var.count);
+                if streams > STREAMS {
                     break;
+                } else if stride(touch, var) <= run + line {
+                    run += stride(touch, var) * (count - 1.0);
+                } else {
+                    streams *= count;
                 }
             }
             most = most.max((TRAINED * line / run).min(1.0));

@@ -251,7 +251,11 @@ pub fn coarse(kernel: &Kernel, on: &Profile, between: Bytes, found: &Requests) -
     let caches = [(&m.buffer_l1, 1.0), (&m.l2, 1.0), (&m.llc, f64::from(m.llc.instances.get().copied().unwrap_or(1)))];
     let of_group: f64 = touched().map(|own| own.group_bytes).sum();
     let largest = touched().map(|own| own.group_bytes).fold(0.0, f64::max);
-    let of_item: f64 = touched().map(|own| own.group_bytes / own.distinct_items).sum();
+    // Between loops over the same lie those of a work-item, of a vector of them, or of the whole group where it meets.
+    let meets = has_barrier(&accesses.nest);
+    let between_sweeps: f64 = touched()
+        .map(|own| if meets { own.group_bytes } else { own.group_bytes / own.distinct_items * own.distinct_items.min(loops.lanes.into()) })
+        .sum();
     let behind = caches.into_iter().filter_map(|(cache, instances)| Some(cache.bytes.get()?.0 * instances)).map(|bytes| {
         let missing = if all > 0.0 { ((all - bytes) / all).max(0.0) } else { 0.0 };
         // What the launch before left is there, as far as others left it.
@@ -261,9 +265,9 @@ pub fn coarse(kernel: &Kernel, on: &Profile, between: Bytes, found: &Requests) -
         let own = |own: &TensorTraffic| {
             let once = own.bytes.min(own.group_bytes * own.distinct_groups);
             let again = if shared(own) { 0.0 } else { (own.group_bytes * count - once).max(0.0) * missing };
-            let again = again + (own.sweeps - 1.0) * once * CURVE.cold(of_item, bytes);
+            let swept = (own.sweeps - 1.0) * once * CURVE.cold(between_sweeps, bytes);
             // Stored lines are loaded first.
-            (once * cold + again) * if own.written { 2.0 } else { 1.0 }
+            (once * cold + again) * if own.written { 2.0 } else { 1.0 } + swept
         };
         touched().map(own).sum::<f64>()
     });

@@ -27,9 +27,7 @@ pub(super) fn analyse(seen: &Seen) -> Findings {
             match early(seen, &timed, &route) {
                 Some(why) => untold(&mut findings, &route, levels, word, &why),
                 None => {
-                    let before = findings.facts.get(&memory(word)).cloned();
-                    found(&mut findings, &timed, &route, levels, word, seen.found.get("cores"));
-                    if findings.facts.get(&memory(word)) != before.as_ref() {
+                    if found(&mut findings, &timed, &route, levels, word, seen.found.get("cores")) {
                         reaches.retain(|own| own.0 != word);
                         reaches.push((word, route.reach()));
                     }
@@ -149,7 +147,8 @@ fn likeliest_of(shapes: &[Fitted]) -> Option<&Shape> {
     each.min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, shape)| shape)
 }
 
-fn found(findings: &mut Findings, seen: &[Timed], route: &Known, levels: &Levels, word: &str, cores: Option<f64>) {
+/// What a route tells; whether that is memory's latency, too.
+fn found(findings: &mut Findings, seen: &[Timed], route: &Known, levels: &Levels, word: &str, cores: Option<f64>) -> bool {
     let cite = format!("walks of dependent loads, {}", route.name.word());
     let measured = |lo: f64, value: f64, hi: f64| Fact::between(lo.min(value), value, hi.max(value), Source::Measured, cite.clone());
     let exact = |value: f64| measured(value, value, value);
@@ -234,10 +233,12 @@ fn found(findings: &mut Findings, seen: &[Timed], route: &Known, levels: &Levels
     }
     let last = levels.latency(levels.caches.len());
     // Constants are too few to reach beyond every cache.
-    if route.name != Route::Constant && levels.caches.last().is_some_and(|level| route.reach() >= BEYOND * level.bytes) {
+    let beyond = route.name != Route::Constant && levels.caches.last().is_some_and(|level| route.reach() >= BEYOND * level.bytes);
+    if beyond {
         findings.number(memory(word), about(last));
     }
     findings.curves.push(curve(route, levels));
+    beyond
 }
 
 fn curve(route: &Known, levels: &Levels) -> Curve {
@@ -300,5 +301,25 @@ mod tests {
             let Some(Finding::Number(Fact::Known { value, lo, hi, .. })) = found.facts.get(key) else { panic!("{key}") };
             assert_eq!((*value, *lo, *hi), (49_152.0, Some(17_571.0), Some(51_418.0)));
         }
+    }
+
+    #[test]
+    fn memory_is_behind_the_caches_of_all_ways() {
+        let known = |value: f64| Fact::known(value, Source::Measured, "a test");
+        let mut found = Findings::default();
+        for (key, value) in [
+            ("texture.l1.capacity_bytes", 16384.0),
+            ("buffer.l2.capacity_bytes", 8_388_608.0),
+            ("constant.l2.capacity_bytes", 1e9),
+            ("texture.memory.latency_s", 8e-8),
+            ("buffer.memory.latency_s", 3e-7),
+        ] {
+            found.number(key, known(value));
+        }
+        // Images' walks are within the second level that buffers' found.
+        beyond_all(&mut found, &[("buffer", 33_554_432.0), ("texture", 1_048_576.0)]);
+        assert_eq!((found.get("buffer.memory.latency_s"), found.get("texture.memory.latency_s")), (Some(3e-7), None));
+        beyond_all(&mut found, &[("buffer", 16_777_216.0)]);
+        assert_eq!(found.get("buffer.memory.latency_s"), None);
     }
 }

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 const TABLES: &[&[&str]] = &[
     &["battery", "--list"],
     &["devices"],
-    &["optimize", "--op", "softmax n=4 c=40000"],
+    &["optimize", "--op", "softmax n=4 c=40000", "--sequences", "direct"],
     &["predict", "examples/accesses/star3d-r4-f64.toml", "--device", "h200", "v100"],
     &["explore", "examples/accesses/star3d-r4-f64.toml", "--device", "a100-40", "--block-sizes", "1024", "--fold", "1,2y"],
     &["pipeline", "examples/dataflow/nerf.json", "--device", "a100-40", "--policy", "kitsune"],

@@ -416,6 +416,9 @@ fn prefetchers_follow_what_is_written_out() {
     let waits = |unrolled: u32| KernelModel.estimate(&rows(1, 1, unrolled), &cpu()).expect("counted").limits.of(Limiter::Latency).0;
     let own = [1, 2, 8].map(waits);
     assert!(own.iter().all(|waits| (waits / own[0] - 1.0).abs() < 0.1), "{own:?}");
+    // Nor does it follow 64 rows at once, though each of them is one run.
+    let many = KernelModel.estimate(&rows(64, 1, 1), &cpu()).expect("counted").limits.of(Limiter::Latency).0;
+    assert!(many > 2.5 * own[0], "{many} {own:?}");
 }
 
 /// 16 vectors of 16 lanes fit 32 registers, 32 vectors of 8 lanes do not, though both are 256 elements.

@@ -73,7 +73,7 @@ impl Findings {
         }
     }
     /// The first of several keys whose number is known, or else why the first of them that there is is not.
-    pub fn first(&self, keys: &[&str]) -> Option<Fact<f64>> {
+    pub(crate) fn first(&self, keys: &[&str]) -> Option<Fact<f64>> {
         let numbers = || {
             keys.iter().filter_map(|key| match self.facts.get(*key)? {
                 Finding::Number(fact) => Some(fact),
@@ -83,7 +83,7 @@ impl Findings {
         numbers().find(|fact| fact.get().is_some()).or_else(|| numbers().next()).cloned()
     }
     /// Memory's latency: what walks told of it, unless reads said that these did not end there.
-    pub fn memory_latency(&self) -> Option<Fact<f64>> {
+    pub(crate) fn memory_latency(&self) -> Option<Fact<f64>> {
         self.first(&["dram.latency_s"]).or_else(|| self.first(&WALKED_MEMORY))
     }
     /// Facts of one source other those of another.

@@ -114,13 +114,16 @@ impl Reader<'_> {
         let get = |key: &str| self.findings.get(key);
         let groups = get("concurrency.most").zip(get("cores")).map(|(groups, cores)| (groups / cores).round().max(1.0));
         let whole = get("group.max_size").zip(warps.get().copied()).map(|(items, warp)| (items / f64::from(warp)).ceil());
-        let at_once = |number: Option<f64>| {
-            number.map_or(Fact::unknown("how many groups run at once was not found"), |number| map(most.clone(), |_| number as u32))
-        };
+        let told = |by: &Fact<f64>, number: f64| map(by.clone(), |_| number as u32);
+        let at_once =
+            |number: Option<f64>| number.map_or(Fact::unknown("how many groups run at once was not found"), |number| told(&most, number));
         // As many work-items as there may be, in groups of several warps.
         let items = get("concurrency.items").zip(get("cores")).zip(warps.get().copied());
         let many = items.map_or(0.0, |((items, cores), warp)| (items / cores / f64::from(warp)).floor());
-        let max_warps = at_once(groups.zip(whole).map(|(groups, whole)| groups.max(whole).max(many)));
+        let max_warps = match groups.zip(whole).map(|(groups, whole)| groups.max(whole)) {
+            Some(single) if many > single => told(&self.number(&["concurrency.items"]), many),
+            single => at_once(single),
+        };
         let max_groups = at_once(groups);
         Execution {
             cores: self.count("cores"),

@@ -41,8 +41,8 @@ impl Knobs {
             return false;
         }
         // What is no reduction alone is not cut into several where it is long: lanes have parts of it.
-        let sums = if schedule.reduces_vectors(expr) { schedule.width() } else { 1 } * i64::from(schedule.reduction_lanes());
-        if !expr.before.is_empty() && terms(expr) > longest(expr.arithmetic()).saturating_mul(sums) {
+        let sums = || if schedule.reduces_vectors(expr) { schedule.width() } else { 1 } * i64::from(schedule.reduction_lanes());
+        if !expr.before.is_empty() && terms(expr) > longest(expr.arithmetic()).saturating_mul(sums()) {
             return false;
         }
         // Each of the lanes that share a reduction has a part of it.

@@ -90,17 +90,18 @@ fn joined(pieces: &[TensorExpr]) -> Option<TensorExpr> {
     let mut builder = Builder::of(&last.name, &last.axes, &reduce);
     let body = read(&mut builder, &partial.inputs, &partial.body, &forms)?;
     let point: Vec<Index> = (0..first).map(|a| Index::var(AxisId(a))).collect();
-    let combined = |epilogue: &ScalarExpr| match rest {
-        Some(rest) => {
-            let read = |own: &ScalarExpr| matches!(own, ScalarExpr::Load { tensor, .. } if last.inputs[*tensor].name == rest.output.name);
-            let sum = |own: &ScalarExpr| matches!(own, ScalarExpr::Binary(_, a, b) if **a == ScalarExpr::Acc && read(b));
-            let mut found = None;
-            epilogue.each(&mut |own| found = found.take().or(sum(own).then_some(own)));
-            Some(epilogue.replaced(found?, &ScalarExpr::Acc))
-        }
-        None => Some(epilogue.clone()),
-    };
-    let epilogue = read(&mut builder, &last.inputs, &combined(&last.epilogue)?, &point)?;
+    let mut epilogue = last.epilogue.clone();
+    if let Some(rest) = rest {
+        let of_rest = |own: &ScalarExpr| matches!(own, ScalarExpr::Load { tensor, .. } if last.inputs[*tensor].name == rest.output.name);
+        let mut with_rest = None;
+        last.epilogue.each(&mut |own| {
+            if matches!(own, ScalarExpr::Binary(_, a, b) if **a == ScalarExpr::Acc && of_rest(b)) {
+                with_rest = Some(own);
+            }
+        });
+        epilogue = epilogue.replaced(with_rest?, &ScalarExpr::Acc);
+    }
+    let epilogue = read(&mut builder, &last.inputs, &epilogue, &point)?;
     let whole = builder.finish(last.combine, body, epilogue, last.output.clone(), last.store.clone());
     let whole = TensorExpr { clipped: last.clipped, ..whole };
     // Whatever these are, they are pieces of it if cutting it gives them.

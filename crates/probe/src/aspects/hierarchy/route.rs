@@ -66,7 +66,7 @@ pub(super) struct Known {
 
 impl Known {
     /// Bytes of the longest walk.
-    pub fn reach(&self) -> f64 {
+    pub(super) fn reach(&self) -> f64 {
         self.points.iter().map(|point| point.bytes).fold(0.0, f64::max)
     }
 

@@ -176,6 +176,9 @@ pub struct AccessRef {
     /// Which branch of the program it is in, where it states a condition for itself: what is loaded there is not at hand elsewhere.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub branch: Option<u32>,
+    /// Whether nobody waits for what is loaded before work-items of the group meet next: it is under way while others compute.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub ahead: bool,
     /// How many accesses that follow each other, and differ in constants only, it stands for: 1 but in a Family's outlines
     /// ([`Family::outline`](crate::Family::outline)), which only coarse counts read.
     #[serde(default = "one", skip_serializing_if = "is_one")]
@@ -185,7 +188,7 @@ pub struct AccessRef {
 impl AccessRef {
     /// One access at known coordinates, in no branch of its own.
     pub fn plain(tensor: u16, kind: AccessKind, coords: SmallVec<[Affine; 4]>, width: u8, guard: Vec<AffineBound>) -> Self {
-        Self { tensor, kind, coords, width, guard, path: LoadPath::Default, indirect: None, branch: None, times: 1 }
+        Self { tensor, kind, coords, width, guard, path: LoadPath::Default, indirect: None, branch: None, ahead: false, times: 1 }
     }
 }
 

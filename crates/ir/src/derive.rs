@@ -87,6 +87,8 @@ impl Accesses {
     ///   that always hold are kept.
     /// - A tile load or store is one access per tile row, as wide as the row (rows beyond 128 elements are cut into pieces of 128), with equal
     ///   coordinates in every lane: it shows what the sub-group touches as a whole.
+    /// - What an assignment loads as it is, into a variable that nobody reads before work-items next meet, in this trip of the loop around it or the
+    ///   next, is [`ahead`](AccessRef::ahead).
     /// - A coordinate at which a buffer in device memory is read, and that depends on data, is drawn at random ([`Indirect`]), anew for each value of
     ///   the variables that move what it is read from; its form is the sum of where that is. A guard that depends on data is left out: it is
     ///   taken to hold. What is written has to have its own place.
@@ -162,7 +164,7 @@ fn derive(program: &Program) -> Result<(Accesses, Forms<'_>), NotAffine> {
     };
     let positions = tensors.iter().enumerate().map(position).collect::<Result<_, _>>()?;
     let mut walk = Walk { program, forms, tensors, positions, around: vec![] };
-    let nest = walk.block(&program.body)?;
+    let nest = walk.block(&program.body, false)?;
     let accesses = Accesses { vars: walk.forms.vars.clone(), tensors: walk.tensors, nest };
     Ok((accesses, walk.forms))
 }
@@ -178,10 +180,17 @@ struct Walk<'p> {
 }
 
 impl<'p> Walk<'p> {
-    fn block(&mut self, block: &'p [Stmt]) -> Result<Vec<Nest>, NotAffine> {
+    fn block(&mut self, block: &'p [Stmt], repeated: bool) -> Result<Vec<Nest>, NotAffine> {
         let mut nest = vec![];
-        for stmt in block {
+        for (n, stmt) in block.iter().enumerate() {
             self.stmt(stmt, &mut nest)?;
+            if let (Some(Nest::Access(access)), Stmt::Assign { name, value: Expr::Load { .. } | Expr::Texel { .. } }) =
+                (nest.last_mut(), stmt)
+            {
+                // Behind the last statement of a loop comes its first; what follows another block is not looked at.
+                let again = if repeated { &block[..=n] } else { &[] };
+                access.ahead = meets_unread(block[n + 1..].iter().chain(again), name);
+            }
         }
         Ok(nest)
     }
@@ -195,17 +204,17 @@ impl<'p> Walk<'p> {
             Stmt::Var { name, ty, .. } => self.forms.bind_opaque(name, *ty, Obstacle::Mutable(name.clone())),
             Stmt::For { var, from, to, step, body, .. } => {
                 let var = self.forms.enter(var, from, to, *step)?;
-                let body = self.block(body)?;
+                let body = self.block(body, true)?;
                 nest.push(Nest::Loop { var, body });
             }
             Stmt::If { condition, then, otherwise } => {
                 for (block, wanted) in [(then, true), (otherwise, false)] {
                     self.around.push(self.forms.condition(condition, wanted));
-                    nest.extend(self.block(block)?);
+                    nest.extend(self.block(block, false)?);
                     self.around.pop();
                 }
             }
-            Stmt::Scope(body) => nest.extend(self.block(body)?),
+            Stmt::Scope(body) => nest.extend(self.block(body, false)?),
             Stmt::Store { target, index, value, guard, policy } => {
                 let width = self.forms.type_of(target, value)?.width;
                 self.access(target, AccessKind::Store(*policy), index.iter(), width, guard, nest)?;
@@ -308,4 +317,15 @@ impl<'p> Walk<'p> {
         }
         Ok(())
     }
+}
+
+/// Whether work-items meet before any of the statements reads a variable.
+fn meets_unread<'p>(mut stmts: impl Iterator<Item = &'p Stmt>, name: &Name) -> bool {
+    fn reads(expr: &Expr, name: &Name) -> bool {
+        matches!(expr, Expr::Var(own) if own == name) || expr.children().into_iter().any(|operand| reads(operand, name))
+    }
+    fn mentions(stmt: &Stmt, name: &Name) -> bool {
+        stmt.exprs().into_iter().any(|expr| reads(expr, name)) || stmt.blocks().into_iter().flatten().any(|inside| mentions(inside, name))
+    }
+    stmts.find(|stmt| matches!(stmt, Stmt::Barrier { .. }) || mentions(stmt, name)).is_some_and(|stmt| matches!(stmt, Stmt::Barrier { .. }))
 }

@@ -70,6 +70,13 @@ impl Space {
         };
         self.knobs.iter().map(value).collect::<Option<_>>().map(Config)
     }
+    /// The same of an object that was made before there were some of the knobs: these have their first values, by which a kernel is what it was.
+    pub fn parse_earlier(&self, values: &BTreeMap<Name, KnobValue>) -> Option<Config> {
+        let first = |knob: &Knob| Some((knob.name.clone(), KnobValue::Number(*knob.values.first()?)));
+        let mut all: BTreeMap<Name, KnobValue> = self.knobs.iter().filter_map(first).collect();
+        all.extend(values.iter().map(|(name, value)| (name.clone(), value.clone())));
+        self.parse(&all)
+    }
     /// Every combination of values of some knobs, legal or not, the last one's changing fastest.
     pub fn combine(knobs: &[Knob]) -> impl Iterator<Item = Vec<i32>> + '_ {
         let mut next = knobs.iter().all(|knob| !knob.values.is_empty()).then(|| vec![0; knobs.len()]);

@@ -326,7 +326,7 @@ fn bad_input_is_named_and_placed() {
         (
             access,
             "{ at = [\"tx\", \"ty\"], widht = 4 }",
-            "unknown field `widht`, expected one of `at`, `index`, `width`, `path`, `kind`, `in`, `guard`, `branch`; did you mean `width`?",
+            "unknown field `widht`, expected one of `at`, `index`, `width`, `path`, `kind`, `in`, `guard`, `branch`, `ahead`; did you mean `width`?",
             "widht",
             "",
         ),

@@ -120,6 +120,7 @@ fn small() -> Kernel {
         path: LoadPath::Default,
         indirect: None,
         branch: None,
+        ahead: false,
         times: 1,
     };
     let tensor = |name: &str| TensorUse {
@@ -127,7 +128,8 @@ fn small() -> Kernel {
         place: TensorPlace::Buffer { space: Space::Global, element: Scalar::F16, dims: vec![64], layout: BufferLayout::default() },
     };
     let store = access(AccessKind::Store(StorePolicy::NonTemporal), -1);
-    let nodes = vec![Nest::Access(store.clone()), Nest::Access(store), Nest::Access(access(AccessKind::Load, 3))];
+    let load = AccessRef { ahead: true, ..access(AccessKind::Load, 3) };
+    let nodes = vec![Nest::Access(store.clone()), Nest::Access(store), Nest::Access(load)];
     Kernel {
         name: "a \"quoted\"\nname".into(),
         accesses: Accesses {

@@ -103,6 +103,7 @@ fn an_element_wise_kernel() {
             path: LoadPath::Default,
             indirect: None,
             branch: None,
+            ahead: false,
             times: 1,
         })
     };
@@ -286,4 +287,28 @@ fn tiles_are_accessed_by_rows() {
     let row = |r| (vec![form(&[(G, 1)], r), form(&[], 4)], 4);
     assert_eq!(rows, [row(0), row(1), row(2)]);
     assert_eq!(OpCounts::of(&p).unwrap().0.into_iter().collect::<Vec<_>>(), [((OpClass::Mma, Scalar::F32, 1), 12)]);
+}
+
+#[test]
+fn loads_that_are_under_way_while_others_compute() {
+    let text = |body: &str| {
+        format!(
+            "program ahead {{\n  read buffer a: f32[9, 8]\n  write buffer b: f32[8, 8]\n  groups g = 1\n  lanes l = 8\n  local tile: f32[8]\n  {{\n    \
+             var next: f32 = a[0, l]\n    var sum: f32 = 0.0\n    for k in 0..8 unroll none {{\n{body}    }}\n  }}\n}}\n"
+        )
+    };
+    let ahead = |body: &str| {
+        let program = Checked::new(warpsight_ir::text::parse(&text(body)).expect("parses")).expect("valid");
+        let mut found = vec![];
+        Kernel::of(&program).expect("affine").accesses.each(&mut |access| found.push(access.ahead));
+        found
+    };
+    let (put, load, sum) = ("tile[l] = next\n", "next = a[k + 1, l]\n", "let t = tile[7 - l]\nsum = sum + t\nb[k, l] = sum\n");
+    let meet = "barrier group local\n";
+    // The first load is waited for; that of the next trip is not, until lanes meet.
+    assert_eq!(ahead(&format!("{meet}{put}{meet}{load}{sum}")), [false, false, true, false, false]);
+    // Read before they do, or with something made of it, it is waited for where it stands.
+    assert_eq!(ahead(&format!("{put}{meet}{load}{sum}")), [false, false, false, false, false]);
+    assert_eq!(ahead(&format!("{meet}{put}{meet}next = a[k + 1, l] + 1.0\n{sum}")), [false, false, false, false, false]);
+    assert_eq!(ahead(&format!("{meet}{put}{meet}{load}sum = sum + next\n{sum}")), [false, false, false, false, false]);
 }

@@ -81,6 +81,7 @@ fn any_kernel(rng: &mut fastrand::Rng) -> Kernel {
             path: LoadPath::Default,
             indirect: None,
             branch: None,
+            ahead: false,
             times: 1,
         }));
     }

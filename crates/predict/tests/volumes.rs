@@ -90,6 +90,7 @@ fn any_kernel(rng: &mut fastrand::Rng) -> Kernel {
                 path: LoadPath::Default,
                 indirect: None,
                 branch: None,
+                ahead: false,
                 times: 1,
             };
             nest.push(Nest::Access(access));

@@ -138,11 +138,11 @@ impl Accesses {
                 Nest::Access(access) => {
                     match ranges.of(&access.guard) {
                         Some(guard) => {
-                            let AccessRef { tensor, kind, ref coords, width, guard: _, path, indirect, branch, times } = *access;
+                            let AccessRef { tensor, kind, ref coords, width, guard: _, path, indirect, branch, ahead, times } = *access;
                             let coords = coords.iter().map(|form| ranges.ranges.moving(form)).collect();
                             found.push(Node::Access(
                                 *position,
-                                AccessRef { tensor, kind, coords, width, guard, path, indirect, branch, times },
+                                AccessRef { tensor, kind, coords, width, guard, path, indirect, branch, ahead, times },
                             ));
                         }
                         None => never.push(*position),
@@ -191,9 +191,10 @@ fn resembles<'a>(one: &'a [Nest], other: &'a [Nest], guards: &mut [Option<&'a [A
         (Nest::Barrier, Nest::Barrier) => true,
         (Nest::Loop { var, body }, Nest::Loop { var: of, body: other }) => var == of && resembles(body, other, guards),
         (Nest::Access(own), Nest::Access(of)) => {
-            let AccessRef { tensor, kind, ref coords, width, guard: _, path, indirect, branch, times: _ } = *own;
+            let AccessRef { tensor, kind, ref coords, width, guard: _, path, indirect, branch, ahead, times: _ } = *own;
             let forms = |(own, of): (&Affine, &Affine)| own.constant == of.constant && same(own.terms(), of.terms());
-            (tensor, kind, width, path, indirect, branch) == (of.tensor, of.kind, of.width, of.path, of.indirect, of.branch)
+            (tensor, kind, width, path, indirect, branch, ahead)
+                == (of.tensor, of.kind, of.width, of.path, of.indirect, of.branch, of.ahead)
                 && coords.len() == of.coords.len()
                 && coords.iter().zip(&of.coords).all(forms)
                 && guards.iter_mut().zip([&own.guard, &of.guard]).all(|(first, guard)| *first.get_or_insert(guard) == guard.as_slice())
@@ -209,8 +210,19 @@ fn guarded(nest: &[Nest], guard: &[AffineBound]) -> Vec<Nest> {
         Nest::Barrier => Nest::Barrier,
         Nest::Loop { var, body } => Nest::Loop { var: *var, body: guarded(body, guard) },
         Nest::Access(access) => {
-            let AccessRef { tensor, kind, ref coords, width, guard: _, path, indirect, branch, times } = *access;
-            Nest::Access(AccessRef { tensor, kind, coords: coords.clone(), width, guard: guard.to_vec(), path, indirect, branch, times })
+            let AccessRef { tensor, kind, ref coords, width, guard: _, path, indirect, branch, ahead, times } = *access;
+            Nest::Access(AccessRef {
+                tensor,
+                kind,
+                coords: coords.clone(),
+                width,
+                guard: guard.to_vec(),
+                path,
+                indirect,
+                branch,
+                ahead,
+                times,
+            })
         }
     };
     nest.iter().map(own).collect()

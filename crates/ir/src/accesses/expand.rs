@@ -97,6 +97,8 @@ struct Parts<'a> {
     guard: &'a [Spanned<String>],
     /// Whether a condition of its own makes a branch.
     branch: bool,
+    /// Whether nobody waits for it before threads meet.
+    ahead: bool,
 }
 
 impl Distinct {
@@ -274,8 +276,8 @@ impl<'a> Placer<'a> {
                     && (self.ragged.contains(&true) || guard[stated].iter().any(fails));
                 let branch = own_branch.then(|| self.when(&point, &counts, along) as u32);
                 let conditional = guard.iter().any(fails);
-                let (width, path) = (parts.width, parts.path);
-                let access = AccessRef { tensor: target.tensor, kind, coords, width, guard, path, indirect, branch, times: 1 };
+                let (width, path, ahead) = (parts.width, parts.path, parts.ahead && kind == AccessKind::Load);
+                let access = AccessRef { tensor: target.tensor, kind, coords, width, guard, path, indirect, branch, ahead, times: 1 };
                 to.add(Item { access, within, conditional, alive }, points);
                 all += 1;
                 if all > PIECES_OF_ACCESS {
@@ -327,7 +329,17 @@ impl<'a> Placer<'a> {
         let path = target.field.path;
         let with = match written.get_ref() {
             RawAccess::At(at) => {
-                return Ok(Parts { at, index: None, width: 1, path, within: None, written_out: None, guard: &[], branch: true });
+                return Ok(Parts {
+                    at,
+                    index: None,
+                    width: 1,
+                    path,
+                    within: None,
+                    written_out: None,
+                    guard: &[],
+                    branch: true,
+                    ahead: false,
+                });
             }
             RawAccess::With(with) => with,
         };
@@ -364,6 +376,7 @@ impl<'a> Placer<'a> {
             written_out,
             guard: &with.guard,
             branch,
+            ahead: with.ahead,
         })
     }
 

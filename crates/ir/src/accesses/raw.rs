@@ -289,6 +289,8 @@ pub(super) struct RawWith {
     #[serde(default)]
     pub(super) guard: Vec<Spanned<String>>,
     pub(super) branch: Option<Spanned<bool>>,
+    #[serde(default)]
+    pub(super) ahead: bool,
 }
 
 #[derive(Clone)]

@@ -25,6 +25,9 @@
 //! is loaded there is loaded for that point alone, whoever else needs it. The domain's own conditions are one branch around all that a point does.
 //! `branch = false` says that the condition selects instead, as of loads that are masked: what is loaded is at hand for whoever needs it.
 //!
+//! `ahead = true` says of a load that no thread waits for it before the threads of its block meet next: what the next trip of a loop will put into
+//! local memory is under way while this one computes.
+//!
 //! Quotients and remainders of coordinates by numbers above 0 (`tx / 32`, `k % 4`, rounded down), `min(…)` and `max(…)` are affine in pieces. A
 //! quotient that divides lanes, blocks or trips makes digits of them: of 256 lanes, `lx % 32` and `lx / 32` are 32 and 8. What bends
 //! elsewhere is one access for each piece, under the condition that tells it from the others: `(tx + 1) % n` is `tx + 1`, and `tx + 1 - n` where

@@ -253,6 +253,9 @@ impl<'a> Writer<'a> {
         if access.path == LoadPath::ReadOnly {
             more.push_str(", path = \"read_only\"");
         }
+        if access.ahead {
+            more.push_str(", ahead = true");
+        }
         let mentioned = forms.into_iter().chain(guard.iter().map(|bound| &bound.value)).filter_map(|form| self.innermost(form)).max();
         if let Some(number) = within.filter(|_| mentioned != within) {
             let _ = write!(more, ", in = {}", quoted(&self.loops[number].name));

@@ -154,6 +154,7 @@ impl Row {
                 path: LoadPath::Default,
                 indirect: None,
                 branch: None,
+                ahead: false,
                 times: 1,
             })
         };

@@ -175,7 +175,12 @@ impl Record {
         // A driver that crashed, or was interrupted, may do better next time.
         let settled = done.into_iter().filter(|(_, a)| !matches!(a.status, Status::DeviceLost(_)));
         let known = |a: warpsight_learn::Attempt| Earlier { time: a.median.filter(|_| a.status == Status::Done), exact: a.verified };
-        Ok(settled.map(|(config, a)| (config, known(a))).collect())
+        // What was timed before a knob was there is what its first value makes.
+        let today = |text: String| {
+            let words = serde_json::from_str(&text).ok().and_then(|words| family.space().parse_earlier(&words));
+            words.and_then(|config| serde_json::to_string(&family.space().describe(&config)).ok()).unwrap_or(text)
+        };
+        Ok(settled.map(|(config, a)| (today(config), known(a))).collect())
     }
 
     /// The same by configuration, as far as these are the family's.
@@ -204,7 +209,7 @@ impl Record {
     fn adopt(&self, family: &ScheduleFamily) -> Result<(), Failure> {
         let lowers_to = |config: &str, text: &str| {
             let words: Option<BTreeMap<Name, KnobValue>> = serde_json::from_str(config).ok();
-            let config = words.and_then(|words| family.space().parse(&words));
+            let config = words.and_then(|words| family.space().parse_earlier(&words));
             let program = config.and_then(|config| family.finish(&config).ok());
             text.split_once('\n').zip(program).is_some_and(|((_, stored), program)| *stored == program.to_string())
         };

@@ -38,6 +38,7 @@ fn operators() -> Vec<(&'static str, Operator)> {
         // The two patterns of paper 000's figure 7.
         ("matmul-column", parse("matmul m=24 n=40 k=32")),
         ("matmul-block4", parse("matmul m=24 n=40 k=32")),
+        ("matmul-ahead", parse("matmul m=40 n=64 k=40 weights=none")),
         ("matmul-row", parse("matmul m=1 n=40 k=200 weights=none")),
         ("softmax", parse("softmax n=30 c=10")),
         ("softmax-rows", sequence("rows", parse("softmax n=30 c=70"))),

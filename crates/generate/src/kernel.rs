@@ -237,10 +237,25 @@ impl<'a> Reader<'a> {
                 Tree::Copy(own) => {
                     copied = Some(own);
                     out.extend(own.again.then_some(Node::Barrier));
+                    let (mut loads, mut stores) = (vec![], vec![]);
                     for n in 0..self.nest.staged.len() {
-                        self.copy(n, own, out)?;
+                        self.copy(n, own, &mut loads, &mut stores)?;
                     }
+                    let (before, behind) = if own.ahead > 0 {
+                        (stores, loads)
+                    } else {
+                        loads.append(&mut stores);
+                        (loads, stores)
+                    };
+                    out.extend(before);
                     out.push(Node::Barrier);
+                    out.extend(behind);
+                }
+                Tree::Ahead { chunk, body } => {
+                    for n in 0..self.nest.staged.len() {
+                        self.copy(n, &chunk.first(), out, &mut vec![])?;
+                    }
+                    self.trees(body, copied, step, out)?;
                 }
             }
         }
@@ -290,8 +305,8 @@ impl<'a> Reader<'a> {
         (self.nest.expr.inputs.len() + 1 + array) as u16
     }
 
-    /// What copies a tensor: loads, then stores.
-    fn copy(&self, n: usize, chunk: &Chunk, out: &mut Vec<Node>) -> Option<()> {
+    /// What copies a tensor: loads and stores.
+    fn copy(&self, n: usize, chunk: &Chunk, loads: &mut Vec<Node>, stored: &mut Vec<Node>) -> Option<()> {
         let own = &self.nest.staged[n];
         let copies = self.nest.copies(own, chunk)?;
         let number = copies.number() as u32;
@@ -305,15 +320,18 @@ impl<'a> Reader<'a> {
             Some(AccessRef::plain(tensor, kind, coords, width, guard.collect::<Option<_>>()?))
         };
         let tensor = self.nest.templates[own.template].tensor as u16;
-        let load = |own: &Copied| access(tensor, AccessKind::Load, &own.load, own.width, &[&own.part, &own.tensor]);
-        both(load(first)?, if number > 1 { Some(load(last)?) } else { None }, number, out);
+        let load = |own: &Copied| {
+            let own = access(tensor, AccessKind::Load, &own.load, own.width, &[&own.part, &own.tensor])?;
+            Some(AccessRef { ahead: chunk.ahead > 0, ..own })
+        };
+        both(load(first)?, if number > 1 { Some(load(last)?) } else { None }, number, loads);
         let local = self.local(n);
         let store = |own: &Copied, at: usize| {
             let put = own.stores.get(at)?;
             access(local, AccessKind::Store(StorePolicy::WriteBack), &put.to, put.width, &[&own.part])
         };
         let stores = number * first.stores.len() as u32;
-        both(store(first, 0)?, if stores > 1 { Some(store(last, last.stores.len() - 1)?) } else { None }, stores, out);
+        both(store(first, 0)?, if stores > 1 { Some(store(last, last.stores.len() - 1)?) } else { None }, stores, stored);
         Some(())
     }
 
@@ -458,6 +476,7 @@ fn count_trees(counter: &Counter, trees: &[Tree<Steps>], times: u64, ops: &mut O
             Tree::Loop { trips, body, .. } => count_trees(counter, body, times * u64::from(*trips), ops),
             Tree::Lanes { body, .. } => count_trees(counter, body, times, ops),
             Tree::Step(step) => counter.step(step, times, ops),
+            Tree::Ahead { body, .. } => count_trees(counter, body, times, ops),
             Tree::Copy(_) => {}
         }
     }

@@ -78,6 +78,8 @@ pub struct Knobs {
     pub stages: Vec<SmallVec<[usize; 2]>>,
     /// How many trips along the deep axis, inside of the loop in which inputs are copied, may read what is copied at a time.
     pub stage_trips: Vec<i32>,
+    /// Whether what the next trip copies may be loaded before this one computes: where anything may be copied.
+    pub stage_ahead: Vec<i32>,
     /// Lanes that may share a reduction.
     pub reduction_lanes: Vec<i32>,
     /// Positions of the knobs by which work-items of a group meet, each with its value by which they do not, and for what they meet.
@@ -134,6 +136,7 @@ impl Knobs {
 
         let (stages, reduction_lanes) = (stages(expr, deep, &main), reduction_lanes(expr, deep));
         let stage_trips = stage_trips(expr, deep.filter(|_| stages.len() > 1));
+        let stage_ahead = if stages.len() > 1 { vec![0, 1] } else { vec![0] };
         let space = ConfigSpace { knobs: vec![] };
         let (groups, meeting) = (vec![], SmallVec::new());
         let points = expr.axes.iter().enumerate().filter(|own| expr.written_out(AxisId(own.0))).map(|own| own.1.extent as u32).product();
@@ -147,6 +150,7 @@ impl Knobs {
             orders,
             stages,
             stage_trips,
+            stage_ahead,
             reduction_lanes,
             meeting,
             groups,
@@ -210,6 +214,9 @@ impl Knobs {
         }
         if self.stage_trips.len() > 1 {
             knobs.push(number("stage_trips".into(), self.stage_trips.clone()));
+        }
+        if self.stage_ahead.len() > 1 {
+            knobs.push(number("stage_ahead".into(), self.stage_ahead.clone()));
         }
         if self.reduction_lanes.len() > 1 {
             knobs.push(number("reduction_lanes".into(), self.reduction_lanes.clone()));
@@ -343,6 +350,7 @@ impl Knobs {
         let (window, order) = (next(), next() as usize);
         let stage: &[usize] = if self.stages.len() > 1 { &self.stages[next() as usize] } else { &[] };
         let stage_trips = if self.stage_trips.len() > 1 { next().into() } else { 1 };
+        let ahead = self.stage_ahead.len() > 1 && next() == 1;
         let reduction_lanes = if self.reduction_lanes.len() > 1 { next().into() } else { 1 };
         let (group, first) = (next(), next());
 
@@ -397,6 +405,7 @@ impl Knobs {
         let mut schedule = Schedule {
             loops: inside.loops,
             stages: SmallVec::new(),
+            ahead,
             places: SmallVec::from_elem(Place::Buffer, expr.inputs.len() + 1),
             known: self.known,
         };

@@ -46,6 +46,14 @@ struct At<'s> {
     looped: &'s [bool],
 }
 
+/// One load of a copy, of so many elements of an input, and what puts them into local memory.
+struct Copying {
+    tensor: usize,
+    width: u8,
+    load: Expr,
+    stores: Vec<Stmt>,
+}
+
 struct Writer<'a> {
     nest: &'a Nest<'a>,
     expr: &'a TensorExpr,
@@ -273,6 +281,16 @@ impl Writer<'_> {
                     copied = Some(own);
                     self.copy(own, &mut stmts)?;
                 }
+                Tree::Ahead { chunk, body } => {
+                    let first = self.copies(&chunk.first())?.into_iter().enumerate().map(|(n, own)| Stmt::Var {
+                        name: self.names.copied(n),
+                        ty: Type::vector(self.expr.inputs[own.tensor].element.widened(), own.width),
+                        init: own.load,
+                    });
+                    let mut all: Vec<Stmt> = first.collect();
+                    all.extend(self.trees(body, pass, tile, copied)?);
+                    stmts.push(Stmt::Scope(all));
+                }
             }
         }
         Some(stmts)
@@ -285,23 +303,39 @@ impl Writer<'_> {
     }
 
     /// All work-items of the group copy, then meet; those of an earlier copy are waited for before. What one copies is loaded before any of it
-    /// is stored, so that it waits for memory once.
+    /// is stored, so that it waits for memory once; or what the next trip copies is when all have met, so that it waits for that while it computes.
     fn copy(&self, chunk: &Chunk, stmts: &mut Vec<Stmt>) -> Option<()> {
         stmts.extend(chunk.again.then(meet));
         let (mut loads, mut stores) = (vec![], vec![]);
+        for (n, own) in self.copies(chunk)?.into_iter().enumerate() {
+            loads.push((self.names.copied(n), own.load));
+            stores.extend(own.stores);
+        }
+        if chunk.ahead > 0 {
+            stmts.extend(stores);
+            stmts.push(meet());
+            stmts.extend(loads.into_iter().map(|(name, value)| Stmt::Assign { name, value }));
+        } else {
+            let loads = loads.into_iter().map(|(name, value)| Stmt::Let { name, value });
+            stmts.push(Stmt::Scope(loads.chain(stores).collect()));
+            stmts.push(meet());
+        }
+        Some(())
+    }
+
+    /// All loads of a copy, with the stores of what each brings.
+    fn copies(&self, chunk: &Chunk) -> Option<Vec<Copying>> {
+        let mut all = vec![];
         for own in &self.nest.staged {
             let tensor = self.nest.templates[own.template].tensor;
             let copies = self.nest.copies(own, chunk)?;
             for number in 0..copies.number() {
                 let copied = copies.at(number)?;
-                let name = self.names.copied(loads.len());
-                stores.extend(self.stored(tensor, &copied, &name));
-                loads.push(Stmt::Let { name, value: self.copied(tensor, &copied) });
+                let stores = self.stored(tensor, &copied, &self.names.copied(all.len()));
+                all.push(Copying { tensor, width: copied.width, load: self.copied(tensor, &copied), stores });
             }
         }
-        stmts.push(Stmt::Scope(loads.into_iter().chain(stores).collect()));
-        stmts.push(meet());
-        Some(())
+        Some(all)
     }
 
     fn copied(&self, tensor: usize, own: &Copied) -> Expr {

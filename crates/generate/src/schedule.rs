@@ -65,6 +65,8 @@ pub struct Schedule {
     pub loops: SmallVec<[Loop; 12]>,
     /// What is copied.
     pub stages: SmallVec<[Stage; 2]>,
+    /// Whether what a trip copies is loaded while the one before computes, and held in registers until the group meets.
+    pub ahead: bool,
     /// Where each tensor (inputs, then output) lies.
     pub places: SmallVec<[Place; 8]>,
     /// `None` where terms have no known factors.
@@ -142,7 +144,9 @@ impl Schedule {
         let shared = self.bound(Bind::ReductionLane).count();
         let copied = self.stages.iter().all(|own| own.tensor < expr.inputs.len() && self.can_copy(expr, own.at));
         let loops = self.loops.iter().all(bound) && self.loops.windows(2).all(next) && launched && shared <= 1;
-        loops && (0..all).all(|a| self.covers(expr, AxisId(a))) && copied && self.places.len() == expr.inputs.len() + 1
+        // There is a trip before.
+        let ahead = !self.ahead || self.stages.first().is_some_and(|own| self.loops[own.at].trips > 1);
+        loops && (0..all).all(|a| self.covers(expr, AxisId(a))) && copied && ahead && self.places.len() == expr.inputs.len() + 1
     }
 
     /// Whether each loop of an axis has the trips of those inside as its step, and all together walk over it, but for what makes no whole trip
@@ -185,7 +189,8 @@ impl Schedule {
             let rest = if outermost && walked < axis.extent { format!(", then {} more", axis.extent - walked) } else { String::new() };
             let _ = writeln!(text, "{pad}{} {} in 0..{end} step {}{rest}", own.bind.name(), axis.name, own.step);
             for stage in self.stages.iter().filter(|stage| stage.at == depth) {
-                let _ = writeln!(text, "{pad}  copy {} to local memory", expr.inputs[stage.tensor].name);
+                let when = if self.ahead { ", loaded a trip ahead" } else { "" };
+                let _ = writeln!(text, "{pad}  copy {} to local memory{when}", expr.inputs[stage.tensor].name);
             }
         }
         text

@@ -105,6 +105,10 @@ fn show_trees(nest: &Nest, trees: &[Tree<Step>], depth: usize, text: &mut String
                 let _ = writeln!(text, "{pad}{lanes} lanes{from}");
                 show_trees(nest, body, depth + 1, text);
             }
+            Tree::Ahead { body, .. } => {
+                let _ = writeln!(text, "{pad}load what the first trip copies");
+                show_trees(nest, body, depth, text);
+            }
             Tree::Copy(chunk) => {
                 for own in &nest.staged {
                     let (tensor, extents) = (nest.templates[own.template].tensor, own.local.extents());
@@ -112,7 +116,8 @@ fn show_trees(nest: &Nest, trees: &[Tree<Step>], depth: usize, text: &mut String
                     let number = copies.as_ref().map_or(0, |copies| copies.number());
                     let width = copies.and_then(|copies| copies.at(0)).map_or(0, |first| first.width);
                     let name = &nest.expr.tensor(tensor).name;
-                    let _ = writeln!(text, "{pad}copy {name} to local memory of {extents:?}: {number} loads, {width} wide");
+                    let ahead = if chunk.ahead > 0 { ", of the next trip" } else { "" };
+                    let _ = writeln!(text, "{pad}copy {name} to local memory of {extents:?}: {number} loads, {width} wide{ahead}");
                 }
             }
             Tree::Step(step) => {

@@ -271,7 +271,7 @@ fn drawn(family: &ScheduleFamily, rng: &mut fastrand::Rng, number: usize) -> Vec
 #[test]
 fn outlines_stand_for_kernels() {
     let mut rng = fastrand::Rng::with_seed(7);
-    let (mut copying, mut sharing, mut nested) = (0, 0, 0);
+    let (mut copying, mut sharing, mut nested, mut ahead) = (0, 0, 0, 0);
     for expr in expressions() {
         let family = ScheduleFamily::new(expr);
         for config in drawn(&family, &mut rng, 60) {
@@ -280,11 +280,12 @@ fn outlines_stand_for_kernels() {
             copying += usize::from(knobs.get("stage").is_some_and(|stage| *stage != KnobValue::Label("none".into())));
             sharing += usize::from(knobs.get("reduction_lanes").is_some_and(|lanes| *lanes != KnobValue::Number(1)));
             nested += usize::from(knobs.get("stage_trips").is_some_and(|trips| *trips != KnobValue::Number(1)));
+            ahead += usize::from(knobs.get("stage_ahead") == Some(&KnobValue::Number(1)));
             says_the_same(&family.outline(&config), &kernel, &knobs);
         }
     }
-    println!("{copying} copy tensors, {nested} for several trips, {sharing} share reductions");
-    assert!(copying >= 100 && nested >= 50 && sharing >= 100, "{copying} {nested} {sharing}");
+    println!("{copying} copy tensors, {nested} for several trips, {ahead} a trip ahead, {sharing} share reductions");
+    assert!(copying >= 100 && nested >= 50 && ahead >= 50 && sharing >= 100, "{copying} {nested} {ahead} {sharing}");
 }
 
 /// Sixty tensors lie in 3^60 ways: the first and the output do, the others row by row.

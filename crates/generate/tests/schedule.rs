@@ -7,7 +7,7 @@ use warpsight_generate::operators::parse_operator;
 use warpsight_generate::schedule::{Bind, Loop, Schedule};
 use warpsight_generate::{Lowering, Meeting, Passes, ScheduleFamily, TensorExpr};
 use warpsight_ir::interpret::interpret;
-use warpsight_ir::{Bindings, Checked, Config, Family, Program, Stmt};
+use warpsight_ir::{AccessKind, Bindings, Checked, Config, Family, Program, Stmt};
 
 fn expression(text: &str) -> TensorExpr {
     parse_operator(text).expect("an operator").steps.remove(0)
@@ -69,6 +69,14 @@ fn what_does_not_cover_an_axis_or_has_no_order_is_refused() {
     };
     refused(&thrice, "three sequential loops of an axis");
     refused(&|own| own.loops.insert(at + 1, Loop { trips: 1, ..twice }), "a loop inside of one trip");
+    let ahead = |own: &mut Schedule| {
+        // One trip is all there is, and none comes before it.
+        own.loops[at].trips = 1;
+        let inside = own.loops.iter().position(|other| other.axis == own.loops[at].axis && other.bind == Bind::Unrolled);
+        own.loops[inside.expect("steps are written out")].trips = 64;
+        (own.loops[at].step, own.ahead) = (64, true);
+    };
+    refused(&ahead, "loaded in a trip that there is not");
     refused(&|own| own.stages[0].at = 0, "copied for all groups");
     refused(&|own| own.stages[0].tensor = 2, "the output");
     refused(&|own| _ = own.places.pop(), "a tensor that is nowhere");
@@ -171,4 +179,33 @@ fn a_barrier_left_out_is_a_race() {
         let fault = run(barrier).1.expect_err("a race").to_string();
         assert!(fault.contains("race"), "{barrier}: {fault}");
     }
+}
+
+#[test]
+fn what_is_copied_is_loaded_a_trip_ahead() {
+    let expr = expression("matmul m=24 n=20 k=61");
+    let (knobs, family) = (Knobs::of(&expr, Passes::default()), ScheduleFamily::new(expr.clone()));
+    let config = family.configs().find(|config| {
+        let own = knobs.schedule(&expr, config).expect("legal");
+        own.ahead && own.stages.len() == 2 && own.nested().is_some_and(|outer| outer.step == 16)
+    });
+    let config = config.expect("there is one");
+    let lines = |step| family.dump(&config, step).expect("legal").lines().map(|line| line.trim().to_owned()).collect::<Vec<_>>();
+    assert!(lines(Lowering::Tile).contains(&"copy left to local memory, loaded a trip ahead".to_owned()));
+    // Two copies, as without: of three trips, each of which loads the next one's, and of what is left, which waits for its own.
+    let copies: Vec<String> = lines(Lowering::Loads).into_iter().filter(|line| line.contains("copy left")).collect();
+    assert_eq!(copies.iter().map(|line| line.ends_with(", of the next trip")).collect::<Vec<_>>(), [true, false], "{copies:?}");
+    let kernel = family.kernel(&config);
+    let (mut ahead, mut others) = (0, 0);
+    kernel.accesses.each(&mut |access| {
+        let global = usize::from(access.tensor) < 2;
+        ahead += usize::from(access.ahead);
+        others += usize::from(global && !access.ahead && access.kind == AccessKind::Load);
+        assert!(
+            !access.ahead || global && access.guard.iter().any(|own| own.extent == 3),
+            "the last of three trips has no next one: {access:?}"
+        );
+    });
+    // Before the loop and behind it as many loads are waited for as each trip has under way.
+    assert_eq!((ahead > 0, others), (true, 2 * ahead), "{ahead} {others}");
 }

@@ -107,11 +107,14 @@ fn straight(kernel: &Kernel, nest: &[Nest], times: f64, to: &mut Runs) {
     };
     for node in nest {
         match node {
-            Nest::Access(access) if access.kind == AccessKind::Load => match &kernel.accesses.tensors[usize::from(access.tensor)].place {
-                TensorPlace::Image { .. } => own.1 += f64::from(access.times),
-                TensorPlace::Buffer { space: Space::Global, .. } => own.0 += f64::from(access.times),
-                TensorPlace::Buffer { .. } => {}
-            },
+            // What is not waited for here is no part of a run.
+            Nest::Access(access) if access.kind == AccessKind::Load && !access.ahead => {
+                match &kernel.accesses.tensors[usize::from(access.tensor)].place {
+                    TensorPlace::Image { .. } => own.1 += f64::from(access.times),
+                    TensorPlace::Buffer { space: Space::Global, .. } => own.0 += f64::from(access.times),
+                    TensorPlace::Buffer { .. } => {}
+                }
+            }
             Nest::Access(_) => {}
             Nest::Barrier => ends(&mut own, to),
             Nest::Loop { var, body } => {

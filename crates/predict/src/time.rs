@@ -71,8 +71,19 @@ pub struct Counts<'a> {
     pub images: Option<Images>,
 }
 
-/// Times, and loads in flight together.
-pub type Waits = SmallVec<[(f64, f64); 4]>;
+/// How often a thread has so many loads in flight together, and waits for them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Wait {
+    /// Times.
+    pub times: f64,
+    /// Loads.
+    pub together: f64,
+    /// Whether it computes meanwhile ([`AccessRef::ahead`](warpsight_ir::AccessRef)).
+    pub ahead: bool,
+}
+
+/// All waits of a thread.
+pub type Waits = SmallVec<[Wait; 4]>;
 
 /// Resources of a device, and the launch's share of the busiest core.
 struct Machine<'a> {
@@ -501,6 +512,8 @@ impl Machine<'_> {
         let habits = Habits::of(self.on);
         let stores = demand.l2_store > 0.0;
         let (mut waiting, mut memory) = (0.0, 0.0);
+        // What is waited for while computing.
+        let mut beside = (0.0, 0.0);
         let last = if stores || !demand.waits.is_empty() { m.dram_latency.known_as("memory.dram_latency")?.0 } else { 0.0 };
         if !demand.waits.is_empty() {
             let l2 = m.l2.latency.known_as("memory.l2.latency")?.0;
@@ -532,12 +545,13 @@ impl Machine<'_> {
                     memory += times * (last * any(beyond_l2)).max(images.memory(fetches).0 * clock);
                 }
             }
-            for &(times, together) in demand.waits.iter().filter(|_| demand.images.is_none()) {
+            for &Wait { times, together, ahead } in demand.waits.iter().filter(|own| own.ahead || demand.images.is_none()) {
                 // The slowest of the loads that are in flight together ends the wait; a line that one of them misses is a hit to the others.
                 let any = |miss: f64| (miss * together).min(1.0);
                 let cached = first + (l2 - first).max(0.0) * any(beyond_l1);
-                waiting += times * (cached + (llc - l2).max(0.0) * any(beyond_l2) + (last - llc) * any(beyond_llc));
-                memory += times * last * any(beyond_llc);
+                let (all, behind) = if ahead { (&mut beside.0, &mut beside.1) } else { (&mut waiting, &mut memory) };
+                *all += times * (cached + (llc - l2).max(0.0) * any(beyond_l2) + (last - llc) * any(beyond_llc));
+                *behind += times * last * any(beyond_llc);
             }
         }
         let instructions = self.instructions(demand);
@@ -549,8 +563,11 @@ impl Machine<'_> {
         let own = (instructions + self.delivery(demand)?) / self.warps;
         let meets = habits.meets && has_barrier(&demand.kernel.accesses.nest);
         let group = if meets { busy.0 * self.clock()?.0 / (self.groups / self.cores()?).ceil() } else { 0.0 };
+        let busy = own.max(group);
+        // Of loads ahead a trip waits for what it has not computed through.
+        memory += if beside.0 > busy { beside.1 } else { 0.0 };
         Ok(Life {
-            alone: each(own.max(group) + waiting)?,
+            alone: each(busy.max(beside.0) + waiting)?,
             memory: each(memory)?,
             // Blocks without an instruction are nobody's kernel.
             turnover: each(if instructions > 0.0 { 1.0 } else { 0.0 })?,
@@ -593,14 +610,16 @@ impl Habits {
 
 /// How a thread waits for a straight run of so many loads that is executed so often, so many trips of it written out.
 fn wait(waits: &mut Waits, times: f64, loads: f64, (unrolled, in_flight): (f64, f64)) {
-    if loads > 0.0 {
-        let all = loads * unrolled;
-        let rounds = (all / in_flight).ceil().max(1.0);
-        let own = (times / unrolled * rounds, all / rounds);
-        match waits.iter_mut().find(|other| other.1 == own.1) {
-            Some(other) => other.0 += own.0,
-            None => waits.push(own),
-        }
+    let all = loads * unrolled;
+    let rounds = (all / in_flight).ceil().max(1.0);
+    add(waits, Wait { times: times / unrolled * rounds, together: all / rounds, ahead: false });
+}
+
+fn add(waits: &mut Waits, own: Wait) {
+    match waits.iter_mut().find(|other| (other.together, other.ahead) == (own.together, own.ahead)) {
+        _ if own.together == 0.0 => {}
+        Some(other) => other.times += own.times,
+        None => waits.push(own),
     }
 }
 
@@ -629,23 +648,28 @@ fn straight(kernel: &Kernel, body: &[Nest], (times, trips): (f64, f64), habits: 
     if !habits.unrolls || body.iter().any(|node| matches!(node, Nest::Barrier)) {
         return 1.0;
     }
-    let loads = body.iter().map(|node| waited_for(kernel, node)).sum::<u32>().max(1);
+    let loads = body.iter().map(|node| waited_for(kernel, node).0).sum::<u32>().max(1);
     trips.min((habits.in_flight / f64::from(loads)).max(LEAST_UNROLLED)).min((MOST_OPERATIONS / operations).max(1.0))
 }
 
-/// How many loads from memory a node is.
-fn waited_for(kernel: &Kernel, node: &Nest) -> u32 {
-    let Nest::Access(access) = node else { return 0 };
+/// How many loads from memory a node is that are waited for where they stand, and how many that are not.
+fn waited_for(kernel: &Kernel, node: &Nest) -> (u32, u32) {
+    let Nest::Access(access) = node else { return (0, 0) };
     let place = &kernel.accesses.tensors[usize::from(access.tensor)].place;
     let memory = matches!(place, TensorPlace::Image { .. } | TensorPlace::Buffer { space: Space::Global, .. });
-    if memory && !matches!(access.kind, AccessKind::Store(_)) { access.times } else { 0 }
+    match access.kind {
+        AccessKind::Store(_) => (0, 0),
+        _ if !memory => (0, 0),
+        _ if access.ahead => (0, access.times),
+        _ => (access.times, 0),
+    }
 }
 
 /// Whether trips of an innermost loop load from memory what they compute with.
 fn loads_in_trips(kernel: &Kernel, nest: &[Nest]) -> bool {
     nest.iter().any(|node| match node {
         Nest::Loop { body, .. } if body.iter().any(|node| matches!(node, Nest::Loop { .. })) => loads_in_trips(kernel, body),
-        Nest::Loop { body, .. } => body.iter().any(|node| waited_for(kernel, node) > 0),
+        Nest::Loop { body, .. } => body.iter().any(|node| waited_for(kernel, node).0 > 0),
         _ => false,
     })
 }
@@ -679,10 +703,13 @@ pub fn waits(kernel: &Kernel, on: &Profile) -> Waits {
 /// `times`: executions, trips of it written out, and how many would be.
 fn runs(kernel: &Kernel, nest: &[Nest], (times, together, habits): (f64, f64, Habits), to: &mut Waits) {
     let straight_run = (together, habits.in_flight);
-    let mut loads = 0.0;
+    let (mut loads, mut ahead) = (0.0, 0.0);
     for node in nest {
         match node {
-            Nest::Access(_) => loads += f64::from(waited_for(kernel, node)),
+            Nest::Access(_) => {
+                let own = waited_for(kernel, node);
+                (loads, ahead) = (loads + f64::from(own.0), ahead + f64::from(own.1));
+            }
             Nest::Barrier => wait(to, times, std::mem::take(&mut loads), straight_run),
             Nest::Loop { var, body } => {
                 wait(to, times, std::mem::take(&mut loads), straight_run);
@@ -692,4 +719,5 @@ fn runs(kernel: &Kernel, nest: &[Nest], (times, together, habits): (f64, f64, Ha
         }
     }
     wait(to, times, loads, straight_run);
+    add(to, Wait { times, together: ahead, ahead: true });
 }

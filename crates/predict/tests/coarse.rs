@@ -3,10 +3,10 @@
 use warpsight_ir::layout::ImageLayout;
 use warpsight_ir::profile::{Fact, Source};
 use warpsight_ir::text::parse;
-use warpsight_ir::{Bytes, Checked, CostModel, Kernel, Limiter, NoEstimate, Profile, profile};
+use warpsight_ir::{Bytes, Checked, CostModel, Estimate, Kernel, Limiter, NoEstimate, Profile, Seconds, profile};
 use warpsight_predict::coarse::Coarse;
 use warpsight_predict::coarse::requests::{Lines, Requests, requests};
-use warpsight_predict::time::waits;
+use warpsight_predict::time::{Wait, waits};
 use warpsight_predict::{InPass, KernelModel};
 
 fn kernel(text: &str) -> Kernel {
@@ -200,9 +200,61 @@ fn a_straight_run_waits_once_where_nothing_is_recorded() {
   }}
 }}"
     ));
-    assert_eq!(waits(&k, &adreno())[..], [(1.0, 40.0)]);
+    let own = |times, together| Wait { times, together, ahead: false };
+    assert_eq!(waits(&k, &adreno())[..], [own(1.0, 40.0)]);
     let a100 = profile::builtin("a100-40").expect("is there").expect("parses");
-    assert_eq!(waits(&k, &a100)[..], [(3.0, 40.0 / 3.0)]);
+    assert_eq!(waits(&k, &a100)[..], [own(3.0, 40.0 / 3.0)]);
+}
+
+/// Groups put what they load in local memory, and compute with it: what the next trip puts there is loaded before, or behind that.
+fn staged(ahead: bool) -> Kernel {
+    let next = "      next = x[k + 1, g, l]\n";
+    let (before, behind) = if ahead { (next, "") } else { ("", next) };
+    kernel(&format!(
+        "program staged {{
+  read buffer x: f32[65, 16, 64]
+  write buffer y: f32[16, 64]
+  groups g = 16
+  lanes l = 64
+  local tile: f32[64]
+  {{
+    var next: f32 = x[0, g, l]
+    var sum: f32 = 0.0
+    for k in 0..64 unroll none {{
+      barrier group local
+      tile[l] = next
+      barrier group local
+{before}      for i in 0..64 unroll none {{
+        let t = tile[i]
+        sum = fma(t, t, sum)
+      }}
+{behind}      sum = sum + {}
+    }}
+    y[g, l] = sum
+  }}
+}}",
+        // Behind, what was loaded is needed at once.
+        if ahead { "0.0" } else { "next * 0.0" }
+    ))
+}
+
+#[test]
+fn what_is_loaded_ahead_is_waited_for_while_a_warp_computes() {
+    let a100 = profile::builtin("a100-40").expect("is there").expect("parses");
+    let wait = |times, ahead| Wait { times, together: 1.0, ahead };
+    assert_eq!(waits(&staged(true), &a100)[..], [wait(1.0, false), wait(64.0, true)]);
+    assert_eq!(waits(&staged(false), &a100)[..], [wait(65.0, false)]);
+    let mut adreno = adreno();
+    adreno.probed.barrier = Fact::known(Seconds(2e-8), Source::Assumed, "a test");
+    for on in [&a100, &adreno] {
+        let [ahead, behind] = [true, false].map(|ahead| KernelModel.estimate(&staged(ahead), on).expect("is estimated"));
+        let latency = |of: &Estimate| of.limits.0.iter().find(|own| own.0 == Limiter::Latency).expect("is known").1.0;
+        let less = latency(&behind) - latency(&ahead);
+        // 64 waits for memory less, all but one; what is computed is the same.
+        let waited = 64.0 * on.memory.dram_latency.get().expect("known").0 / on.execution.clock.get().expect("known").0;
+        let l2 = 64.0 * on.memory.l2.latency.get().expect("known").0 / on.execution.clock.get().expect("known").0;
+        assert!(less > 0.5 * l2 && less < 1.2 * waited && ahead.time < behind.time, "{}: {ahead:?} {behind:?} {waited}", on.name);
+    }
 }
 
 /// A core of two holds 16 groups: the 17th begins when they end.

@@ -69,7 +69,7 @@ const STORE: &str = "store = [[\"tx\", \"ty\"]]";
 const LOCAL: &str = "kind = \"local\"\n";
 const DIMS: &str = "dims = [\"n\", \"n\", 4]";
 
-const CASES: [Case; 51] = [
+const CASES: [Case; 52] = [
     ("", "block", "block = [64, 4]", ["block = [64, 4]", "block = [8, 32]"]),
     ("", "domain", DOMAIN, [DOMAIN, "domain = [1020, 510]"]),
     ("", "grid", DOMAIN, ["grid = [16, 255]", "grid = [16, 128]"]),
@@ -144,6 +144,7 @@ const CASES: [Case; 51] = [
     ("access", "index", INDEX, ["{ index = { proxy = \"tx\", spread = 4096 } }", "{ index = { proxy = \"2*tx\", spread = 1 } }"]),
     ("access", "width", OTHER, ["{ at = [\"16*tx\", \"ty\", \"k\"] }", "{ at = [\"16*tx\", \"ty\", \"k\"], width = 16 }"]),
     ("access", "path", OTHER, [OTHER, "{ at = [\"tx+3\", \"ty\", \"k\"], path = \"read_only\" }"]),
+    ("access", "ahead", OTHER, [OTHER, "{ at = [\"tx+3\", \"ty\", \"k\"], ahead = true }"]),
     ("access", "kind", INDEX, [INDEX, "{ index = { proxy = \"tx\", spread = 4096 }, kind = \"constant\" }"]),
     ("access", "in", "in = \"j\"", ["in = \"j\"", "in = \"k\""]),
     ("access", "guard", OTHER, [OTHER, "{ at = [\"tx+3\", \"ty\", \"k\"], guard = [\"tx < 300\"] }"]),

@@ -55,6 +55,10 @@ impl Knobs {
         if copies && (schedule.reduces_vectors(expr) || self.deep.is_none_or(short)) {
             return false;
         }
+        // Copies are loaded ahead where there is one before.
+        if schedule.ahead && schedule.stages.first().is_none_or(|own| schedule.loops[own.at].trips < 2) {
+            return false;
+        }
         // Several trips read a copy only where something is copied, and again.
         if schedule.nested().is_some_and(|outer| !copies || outer.trips < 2 || outer.step > LONGEST_COPY) {
             return false;

@@ -56,6 +56,13 @@ pub enum Tree<S> {
     Step(S),
     /// A copy to local memory, of what the steps that follow read.
     Copy(Chunk),
+    /// Loads, into registers, of what the first trip of the loop inside puts into local memory: each trip loads what the next one does.
+    Ahead {
+        /// What a trip copies.
+        chunk: Chunk,
+        /// The loop.
+        body: Vec<Self>,
+    },
 }
 
 /// Straight-line code: loads, then updates of the accumulators.
@@ -141,6 +148,7 @@ impl Nest<'_> {
                     all.push(Tree::Lanes { axis, first, lanes, body: self.with_items(body, scalars.clone()) })
                 }
                 Tree::Copy(chunk) => all.push(Tree::Copy(chunk)),
+                Tree::Ahead { chunk, body } => all.push(Tree::Ahead { chunk, body: self.with_items(body, scalars.clone()) }),
                 Tree::Step(steps) => all.extend(steps.points().into_iter().map(|points| {
                     let items = self.items(scalars.clone(), &points, steps.width);
                     Tree::Step(Step { items, points, looped: steps.looped.clone(), width: steps.width })
@@ -170,7 +178,8 @@ impl Nest<'_> {
         let mut trees = vec![];
         let add = |base: Base, again: bool, state: &mut SmallVec<[Option<Base>; 5]>| {
             state[r] = Some(base);
-            self.copy(at, base, again).into_iter().chain(self.loops(at + 1, state)).collect::<Vec<_>>()
+            let copy = self.chunk(at, base, again, trips).map(Tree::Copy);
+            copy.into_iter().chain(self.loops(at + 1, state)).collect::<Vec<_>>()
         };
         if trips == 1 && !part.looped {
             trees.extend(add(Base { from: part.from, count: own.step, looped: false, lanes }, false, state));
@@ -180,8 +189,13 @@ impl Nest<'_> {
                 (None, None) => Counts::Blocks,
                 (None, Some(part)) => Counts::Inside { first: (!part.looped).then_some((part.from / own.step) as u32), of: trips as u32 },
             };
-            let body = add(Base { from: 0, count: own.step, looped: true, lanes }, true, state);
-            trees.push(Tree::Loop { axis: own.axis, trips: trips as u32, step: own.step as u32, counts, body });
+            let trip = Base { from: 0, count: own.step, looped: true, lanes };
+            let body = add(trip, true, state);
+            let whole = Tree::Loop { axis: own.axis, trips: trips as u32, step: own.step as u32, counts, body };
+            trees.push(match self.chunk(at, trip, false, trips).filter(|own| own.ahead > 0) {
+                Some(chunk) => Tree::Ahead { chunk, body: vec![whole] },
+                None => whole,
+            });
         }
         // What makes no whole trip has the loops inside.
         let left = (end - rest, rest, lanes);
@@ -220,10 +234,11 @@ impl Nest<'_> {
         trees
     }
 
-    /// The copy in front of what is done with a part of an axis in the loop at a position, if there is one.
-    fn copy(&self, at: usize, part: Base, again: bool) -> Option<Tree<Steps>> {
+    /// What is copied in front of what is done with a part of an axis in the loop at a position, of so many trips, if anything is.
+    fn chunk(&self, at: usize, part: Base, again: bool, trips: i64) -> Option<Chunk> {
         let copied = self.schedule.stages.iter().any(|own| own.at == at);
-        copied.then(|| Tree::Copy(Chunk { from: part.from, count: part.count, looped: part.looped, again }))
+        let ahead = if self.schedule.ahead && part.looped { trips as u32 } else { 0 };
+        copied.then_some(Chunk { from: part.from, count: part.count, looped: part.looped, again, ahead })
     }
 
     /// Straight-line code for one trip of the innermost loop: a step per row of an unrolled window and texel of the deep axis, then for what
@@ -323,7 +338,15 @@ pub fn tree_words<S>(trees: &[Tree<S>], copied: u32, step: &mut impl FnMut(&S) -
         Tree::Loop { body, counts, .. } => counts.words() + tree_words(body, copied, step),
         Tree::Lanes { body, first, .. } => u32::from(first.is_some()) + tree_words(body, copied, step),
         Tree::Step(own) => step(own),
-        Tree::Copy(_) => copied,
+        // What was loaded ahead is in registers already.
+        Tree::Copy(chunk) => {
+            if chunk.ahead > 0 {
+                0
+            } else {
+                copied
+            }
+        }
+        Tree::Ahead { body, .. } => copied + tree_words(body, copied, step),
     };
     trees.iter().map(words).max().unwrap_or(0)
 }

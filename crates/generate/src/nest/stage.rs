@@ -34,6 +34,15 @@ pub struct Chunk {
     pub looped: bool,
     /// Whether something was copied before it.
     pub again: bool,
+    /// Trips of the loop around the copy, where what each copies is loaded in the one before; otherwise 0.
+    pub ahead: u32,
+}
+
+impl Chunk {
+    /// What the first trip copies.
+    pub fn first(&self) -> Self {
+        Self { looped: false, ahead: 0, ..*self }
+    }
 }
 
 /// What a position of a copy depends on.
@@ -61,7 +70,7 @@ pub struct Copied {
     pub width: u8,
     /// Beyond these bounds nothing is copied: the part ends there.
     pub part: Vec<Within>,
-    /// Beyond these zeros are: the tensor ends there.
+    /// Beyond these zeros are: the tensor ends there, or nothing more is copied.
     pub tensor: Vec<Within>,
     /// Where it is put.
     pub stores: Vec<Put>,
@@ -94,6 +103,8 @@ pub struct Copies<'n> {
     spare: Vec<Within>,
     /// Dimensions along which the part may reach beyond the tensor.
     ends: SmallVec<[usize; 4]>,
+    /// That there is a next trip, where what it copies is loaded.
+    next: Option<Within>,
     /// Loads that make the part, along each dimension.
     loads: Offsets,
 }
@@ -122,7 +133,8 @@ impl Copies<'_> {
         let mut place = at;
         place[self.memory] = place[self.memory].times(self.width)?;
         let global: Position = (0..dims).map(|dim| self.origins[dim].plus(&place[dim], 1)).collect::<Option<_>>()?;
-        let tensor = self.ends.iter().map(|&dim| (global[dim].clone(), self.layout.extents()[dim])).collect();
+        let ends = self.ends.iter().map(|&dim| (global[dim].clone(), self.layout.extents()[dim]));
+        let tensor = ends.chain(self.next.clone()).collect();
         let width = if self.own.local.innermost()?.0 == self.memory { self.width } else { 1 };
         let stores = (0..self.width / width).map(|lane| {
             let moved = |dim: usize| place[dim].clone().offset(if dim == self.memory { lane * width } else { 0 });
@@ -252,7 +264,7 @@ impl Nest<'_> {
         (last <= LAST_LANES || !self.schedule.meets()).then_some(parts)
     }
 
-    /// The loads and stores of one work-item that copy a tensor.
+    /// The loads and stores of one work-item that copy a tensor; where it is loaded ahead, the loads are the next trip's.
     pub fn copies<'n>(&'n self, own: &'n Staged, chunk: &Chunk) -> Option<Copies<'n>> {
         let template = &self.templates[own.template];
         let layout = &self.layouts[template.tensor];
@@ -273,7 +285,10 @@ impl Nest<'_> {
         }
         let spare = own.spare.iter().flat_map(|part| self.digits(*part)).map(|(number, _)| (Affine::var(Moves::Lane(number)), 1));
         let ends = (0..part.len()).filter(|&d| self.leaves(&template.index[d], chunk, part[d], layout.extents()[d])).collect();
-        Some(Copies { own, layout, memory, width, origins, digits, lanes, spare: spare.collect(), ends, loads })
+        let next = self.deep.filter(|_| chunk.ahead > 0);
+        let next = next.map(|a| Some((Affine::var(Moves::Trip(a)).offset(1)?, chunk.ahead.into())));
+        let next = if let Some(next) = next { Some(next?) } else { None };
+        Some(Copies { own, layout, memory, width, origins, digits, lanes, spare: spare.collect(), ends, next, loads })
     }
 
     /// Positions among [`Nest::lane_parts`] of the digits that make one, with what each counts in it.
@@ -289,7 +304,8 @@ impl Nest<'_> {
             match self.splits.get(a.0) {
                 Some(split) => origin.add_term(Moves::Group(a.0), i64::from(c) * split.per_item() * i64::from(split.lanes))?,
                 None if Some(a) == self.deep => {
-                    origin.constant = origin.constant.checked_add(i64::from(c) * chunk.from)?;
+                    let next = if chunk.ahead > 0 { self.copied } else { 0 };
+                    origin.constant = origin.constant.checked_add(i64::from(c) * (chunk.from + next))?;
                     if chunk.looped {
                         origin.add_term(Moves::Trip(a), i64::from(c) * self.copied)?;
                     }

@@ -22,6 +22,8 @@ pub struct Piece {
     waits: [(f64, f64); 2],
     /// Whether warps meet here.
     meets: bool,
+    /// Whether what it loads is not waited for before they do.
+    ahead: bool,
 }
 
 /// The order of pieces.
@@ -89,6 +91,7 @@ impl Piece {
             stores: served(&self.stored),
             waits: self.waits.map(|(cycles, seconds)| cycles / clock + seconds),
             meets: self.meets,
+            ahead: self.ahead,
         }
     }
 }
@@ -172,12 +175,16 @@ impl Builder<'_> {
         for run in nest.chunk_by(|a, b| matches!((a, b), (Nest::Access(_), Nest::Access(_)))) {
             match &run[0] {
                 Nest::Access(_) => {
-                    let mut open = Open { piece: Piece::default(), loads: [Together::NONE; 2] };
-                    for _ in run {
-                        self.access(times, &mut open)?;
+                    let open = |ahead| Open { piece: Piece { ahead, ..Piece::default() }, loads: [Together::NONE; 2] };
+                    let (mut ahead, mut own) = (open(true), open(false));
+                    for node in run {
+                        let beside = matches!(node, Nest::Access(access) if access.ahead);
+                        self.access(times, if beside { &mut ahead } else { &mut own })?;
                         self.position += 1;
                     }
-                    items.push(self.add(self.closed(open), times));
+                    for open in [ahead, own].into_iter().filter(|open| open.piece.executed > 0.0 || !open.piece.ahead) {
+                        items.push(self.add(self.closed(open), times));
+                    }
                 }
                 Nest::Barrier => items.push(self.add(Piece { meets: true, ..Piece::default() }, times)),
                 Nest::Loop { var, body } => {

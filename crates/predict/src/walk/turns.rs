@@ -32,6 +32,8 @@ pub struct Turn {
     pub waits: [f64; 2],
     /// Whether warps of a group meet.
     pub meets: bool,
+    /// Whether the warp goes on before what it loads is there, and waits for that where it meets others.
+    pub ahead: bool,
 }
 
 /// What a core holds.
@@ -89,6 +91,8 @@ pub fn turns(pieces: &[Turn], list: &[usize], core: &Core) -> f64 {
     let warps = core.groups * core.warps;
     let mut queue: BinaryHeap<Reverse<Event>> = (0..warps).map(|warp| Reverse(Event { at: 0.0, warp, loaded: false })).collect();
     let mut next = vec![0; warps];
+    // Until when each warp's loads ahead are under way.
+    let mut coming = vec![0.0_f64; warps];
     let mut schedulers = vec![Server::default(); core.schedulers];
     let mut units = [Server::default(); UNITS];
     let mut textures = vec![[Server::default(); 2]; core.textures];
@@ -101,7 +105,9 @@ pub fn turns(pieces: &[Turn], list: &[usize], core: &Core) -> f64 {
             continue;
         };
         let scheduler = &mut schedulers[warp % core.schedulers];
-        if turn.meets {
+        if turn.meets && coming[warp] > at {
+            queue.push(Reverse(Event { at: coming[warp], warp, loaded: false }));
+        } else if turn.meets {
             let group = warp / core.warps;
             met[group] += 1;
             if met[group] == core.warps {
@@ -145,6 +151,9 @@ pub fn turns(pieces: &[Turn], list: &[usize], core: &Core) -> f64 {
                     _ => (&mut units[unit], beside),
                 };
                 ready = ready.max(server.serve(asked, turn.loads[unit]) + wait);
+            }
+            if turn.ahead {
+                (coming[warp], ready) = (coming[warp].max(ready), asked);
             }
             queue.push(Reverse(Event { at: ready, warp, loaded: true }));
         }
@@ -194,6 +203,19 @@ mod tests {
         // Groups do not.
         let apart = turns(&[loading(4.0), meets], &[0, 1, 0], &core(2, 1));
         assert!(apart < took, "{apart} {took}");
+    }
+
+    #[test]
+    fn loads_ahead_are_waited_for_where_warps_meet() {
+        let (computing, meets) = (Turn { compute: 12.0, ..Turn::default() }, Turn { meets: true, ..Turn::default() });
+        let pieces = |busy| [Turn { ahead: true, ..loading(busy) }, computing.clone(), meets.clone()];
+        let alone = Core { schedulers: 1, ..core(1, 1) };
+        // Issue, compute of its own and of the next piece; the load is there by then, and the barrier is all that follows.
+        assert_eq!(turns(&pieces(4.0), &[0, 1, 2], &alone), 1.0 + 2.0 + 12.0 + 1.0);
+        // One that takes longer ends when it is there.
+        assert_eq!(turns(&pieces(40.0), &[0, 1, 2], &alone), 1.0 + 40.0 + 10.0 + 1.0);
+        // Nobody meets: nobody waits but the unit.
+        assert_eq!(turns(&pieces(4.0), &[0, 1], &alone), 1.0 + 2.0 + 12.0);
     }
 
     #[test]

@@ -183,6 +183,30 @@ fn a_search_of_an_earlier_store_goes_on() {
     assert!(count() > before + 2 + 3, "{}", count());
 }
 
+/// What was timed before a knob was there is what its first value makes: a search goes on.
+#[test]
+fn a_search_from_before_a_knob_goes_on() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("s");
+    let count = || warpsight_learn::Store::open(&path).and_then(|s| s.samples(Default::default())).expect("reads").len();
+    let search = || {
+        let args = ["optimize", "--op", "matmul m=2 n=2 k=4", "--sequences", "direct", "--search", "exhaustive", "--json"];
+        let report = json(&command(&path, &args).output().expect("starts"));
+        (report["timed"].as_u64().expect("a count"), count())
+    };
+    let (timed, all) = search();
+    let (again, more) = search();
+    assert!(timed >= 10 && again == timed && more - all < 4, "{timed} {all}, then {again} {more}");
+    // As a store of then has it, which nobody may change.
+    let store = rusqlite::Connection::open(&path).expect("opens");
+    store.execute_batch("DROP TRIGGER sample_kept").expect("is there");
+    let changed =
+        store.execute(r#"UPDATE sample SET config = replace(config, '"stage_ahead":"none",', '') WHERE config LIKE '%stage_ahead%'"#, []);
+    assert_eq!(changed, Ok(more), "each has that knob");
+    let (earlier, with) = search();
+    assert!(earlier == timed && with - more < 4, "{earlier} {with}");
+}
+
 /// What is picked stands beside the fastest of everything, of one kernel and of sequences.
 #[test]
 fn a_choice_is_held_against_everything() {

@@ -37,6 +37,8 @@ const GROUPS: [[u32; 3]; 7] = [[64, 1, 1], [8, 8, 1], [16, 4, 1], [4, 16, 1], [1
 pub const GROUP: &str = "group";
 /// Steps of a deep reduction that are written out at most, but for what is read in wider blocks.
 const UNROLLED: i32 = 8;
+/// Labels of the knob `stage_ahead`: what a trip copies is loaded when it begins, or a trip ahead, while the one before computes.
+const AHEAD: [&str; 2] = ["none", "trip"];
 /// In place of values of the knobs of arrangement: one lane, axes in their order.
 const NOT_ARRANGED: i32 = -1;
 
@@ -78,8 +80,6 @@ pub struct Knobs {
     pub stages: Vec<SmallVec<[usize; 2]>>,
     /// How many trips along the deep axis, inside of the loop in which inputs are copied, may read what is copied at a time.
     pub stage_trips: Vec<i32>,
-    /// Whether what the next trip copies may be loaded before this one computes: where anything may be copied.
-    pub stage_ahead: Vec<i32>,
     /// Lanes that may share a reduction.
     pub reduction_lanes: Vec<i32>,
     /// Positions of the knobs by which work-items of a group meet, each with its value by which they do not, and for what they meet.
@@ -136,7 +136,6 @@ impl Knobs {
 
         let (stages, reduction_lanes) = (stages(expr, deep, &main), reduction_lanes(expr, deep));
         let stage_trips = stage_trips(expr, deep.filter(|_| stages.len() > 1));
-        let stage_ahead = if stages.len() > 1 { vec![0, 1] } else { vec![0] };
         let space = ConfigSpace { knobs: vec![] };
         let (groups, meeting) = (vec![], SmallVec::new());
         let points = expr.axes.iter().enumerate().filter(|own| expr.written_out(AxisId(own.0))).map(|own| own.1.extent as u32).product();
@@ -150,7 +149,6 @@ impl Knobs {
             orders,
             stages,
             stage_trips,
-            stage_ahead,
             reduction_lanes,
             meeting,
             groups,
@@ -211,12 +209,10 @@ impl Knobs {
             let names = |own: &SmallVec<[usize; 2]>| own.iter().map(|&t| &*expr.inputs[t].name).collect::<Vec<_>>().join("+");
             let label = |own: &SmallVec<[usize; 2]>| if own.is_empty() { "none".to_owned() } else { names(own) };
             knobs.push(labelled("stage", self.stages.iter().map(label).collect()));
+            knobs.push(labelled("stage_ahead", AHEAD.map(str::to_owned).to_vec()));
         }
         if self.stage_trips.len() > 1 {
             knobs.push(number("stage_trips".into(), self.stage_trips.clone()));
-        }
-        if self.stage_ahead.len() > 1 {
-            knobs.push(number("stage_ahead".into(), self.stage_ahead.clone()));
         }
         if self.reduction_lanes.len() > 1 {
             knobs.push(number("reduction_lanes".into(), self.reduction_lanes.clone()));
@@ -348,9 +344,9 @@ impl Knobs {
         }
         let (width, vector_axis, unroll) = (i64::from(next()), next() as usize, i64::from(next()));
         let (window, order) = (next(), next() as usize);
-        let stage: &[usize] = if self.stages.len() > 1 { &self.stages[next() as usize] } else { &[] };
+        let (stage, ahead): (&[usize], bool) =
+            if self.stages.len() > 1 { (&self.stages[next() as usize], next() == 1) } else { (&[], false) };
         let stage_trips = if self.stage_trips.len() > 1 { next().into() } else { 1 };
-        let ahead = self.stage_ahead.len() > 1 && next() == 1;
         let reduction_lanes = if self.reduction_lanes.len() > 1 { next().into() } else { 1 };
         let (group, first) = (next(), next());
 

@@ -280,7 +280,7 @@ fn outlines_stand_for_kernels() {
             copying += usize::from(knobs.get("stage").is_some_and(|stage| *stage != KnobValue::Label("none".into())));
             sharing += usize::from(knobs.get("reduction_lanes").is_some_and(|lanes| *lanes != KnobValue::Number(1)));
             nested += usize::from(knobs.get("stage_trips").is_some_and(|trips| *trips != KnobValue::Number(1)));
-            ahead += usize::from(knobs.get("stage_ahead") == Some(&KnobValue::Number(1)));
+            ahead += usize::from(knobs.get("stage_ahead") == Some(&KnobValue::Label("trip".into())));
             says_the_same(&family.outline(&config), &kernel, &knobs);
         }
     }

@@ -105,9 +105,10 @@ fn sampler(name: &str, address: &str) -> String {
     format!("__constant sampler_t {name} = CLK_NORMALIZED_COORDS_FALSE | {address} | CLK_FILTER_NEAREST;\n")
 }
 
-/// `fmin` and `fmax` give the other operand where one is NaN. With a literal for `b` this is one comparison.
+/// `fmin` and `fmax` give the other operand where one is NaN. With a literal for `b` this is one comparison; where `a` is what a reduction has come
+/// to, whether `b` is NaN is known before.
 fn extremum(name: &str, ty: Type, sign: &str) -> String {
-    let chosen = if ty.width == 1 { format!("a {sign} b || isnan(a) ? a : b") } else { format!("select(b, a, (a {sign} b) | isnan(a))") };
+    let chosen = if ty.width == 1 { format!("b {sign} a || isnan(b) ? b : a") } else { format!("select(a, b, (b {sign} a) | isnan(b))") };
     let ty = Vocabulary::type_name(ty);
     format!("{ty} {name}({ty} a, {ty} b)\n{{\n    return {chosen};\n}}\n")
 }

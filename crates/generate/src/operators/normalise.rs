@@ -4,14 +4,14 @@ use super::{Builder, OperatorError, add, at_least, axis_names, mul, named, opera
 use crate::expr::{Combine, Index, Operator, Role, ScalarExpr, Tensor, TensorExpr};
 use warpsight_ir::{BinaryOp, Scalar, UnaryOp};
 
-/// exp(x − max) / Σ exp(x − max) along `axis`, in three steps with two temporaries.
+/// exp(x − max) · (1 / Σ exp(x − max)) along `axis`, in three steps with two temporaries: a row is divided by once, not by each of its elements.
 pub fn softmax(shape: &[i64], axis: usize, element: Scalar) -> Result<Operator, OperatorError> {
     let kind = "softmax";
     check(kind, shape, axis..axis + 1)?;
     let input = tensor("input", shape, element, Role::Activation);
     let row = reduced(shape, axis..axis + 1);
     let maximum = tensor("maximum", &row, element.widened(), Role::Activation);
-    let total = tensor("total", &row, element.widened(), Role::Activation);
+    let inverse = tensor("inverse_total", &row, element.widened(), Role::Activation);
     let shifted = |x, max| ScalarExpr::unary(UnaryOp::Exp, sub(x, max));
 
     let first =
@@ -20,14 +20,14 @@ pub fn softmax(shape: &[i64], axis: usize, element: Scalar) -> Result<Operator, 
         "softmax_sum",
         shape,
         axis..axis + 1,
-        &total,
+        &inverse,
         Combine::Sum,
         |b, at, row| shifted(b.load(&input, at.to_vec()), b.load(&maximum, row.to_vec())),
-        |_, _| ScalarExpr::Acc,
+        |_, _| ScalarExpr::binary(BinaryOp::Div, ScalarExpr::Const(1.0), ScalarExpr::Acc),
     );
     let third = pointwise("softmax", shape, element, axis..axis + 1, |b, at, row| {
         let numerator = shifted(b.load(&input, at.to_vec()), b.load(&maximum, row.to_vec()));
-        ScalarExpr::binary(BinaryOp::Div, numerator, b.load(&total, row.to_vec()))
+        mul(numerator, b.load(&inverse, row.to_vec()))
     });
     operator(kind, vec![first, second, third])
 }

@@ -1,6 +1,6 @@
 float2 ws_max_float2(float2 a, float2 b)
 {
-    return select(b, a, (a > b) | isnan(a));
+    return select(a, b, (b > a) | isnan(b));
 }
 
 __kernel __attribute__((reqd_work_group_size(8, 4, 1)))

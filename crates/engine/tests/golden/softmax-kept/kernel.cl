@@ -1,16 +1,18 @@
+#pragma OPENCL FP_CONTRACT OFF
+
 float ws_max_float(float a, float b)
 {
-    return a > b || isnan(a) ? a : b;
+    return b > a || isnan(b) ? b : a;
 }
 
 float2 ws_max_float2(float2 a, float2 b)
 {
-    return select(b, a, (a > b) | isnan(a));
+    return select(a, b, (b > a) | isnan(b));
 }
 
 float4 ws_max_float4(float4 a, float4 b)
 {
-    return select(b, a, (a > b) | isnan(a));
+    return select(a, b, (b > a) | isnan(b));
 }
 
 __kernel __attribute__((reqd_work_group_size(4, 4, 1)))
@@ -170,7 +172,7 @@ void softmax(
         barrier(CLK_LOCAL_MEM_FENCE);
         {
             const float total = partial_local[ln*4];
-            before1_0 = total;
+            before1_0 = 1.0f / total;
         }
     }
     if (n0 <= 29) {
@@ -181,7 +183,7 @@ void softmax(
             {
                 const float4 output_0 = vload4(0, output + at5);
                 {
-                    const float4 value = output_0 / before1_0;
+                    const float4 value = output_0 * before1_0;
                     vstore4(value, 0, output + at5);
                 }
             }
@@ -195,7 +197,7 @@ void softmax(
                 float4 output_0 = (float4)(0.0f);
                 if (n0 < 30) output_0 = vload4(0, output + at5);
                 {
-                    const float4 value = output_0 / before1_0;
+                    const float4 value = output_0 * before1_0;
                     if (n0 < 30) vstore4(value, 0, output + at5);
                 }
             }
@@ -208,7 +210,7 @@ void softmax(
             float4 output_0 = (float4)(0.0f);
             if (n0 < 30) output_0 = vload4(0, output + at6);
             {
-                const float4 value = output_0 / before1_0;
+                const float4 value = output_0 * before1_0;
                 if (n0 < 30) vstore4(value, 0, output + at6);
             }
         }
@@ -217,14 +219,14 @@ void softmax(
         {
             const float output_0 = (n0 < 30) ? output[at0 + 68] : 0.0f;
             {
-                const float value = output_0 / before1_0;
+                const float value = output_0 * before1_0;
                 if (n0 < 30) output[at0 + 68] = value;
             }
         }
         {
             const float output_0 = (n0 < 30) ? output[at0 + 69] : 0.0f;
             {
-                const float value = output_0 / before1_0;
+                const float value = output_0 * before1_0;
                 if (n0 < 30) output[at0 + 69] = value;
             }
         }

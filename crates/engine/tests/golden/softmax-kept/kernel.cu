@@ -154,7 +154,7 @@ extern "C" __global__ void __launch_bounds__(16) softmax(
         __syncthreads();
         {
             const float total = partial_local[ln*4];
-            before1_0 = total;
+            before1_0 = 1.0f / total;
         }
     }
     if (n0 <= 29) {
@@ -165,7 +165,7 @@ extern "C" __global__ void __launch_bounds__(16) softmax(
             {
                 const ws_vec<float, 4> output_0 = ws_load<4, 8>(output + at5);
                 {
-                    const ws_vec<float, 4> value = output_0 / before1_0;
+                    const ws_vec<float, 4> value = output_0 * before1_0;
                     ws_store<ws_back, 8>(output + at5, value);
                 }
             }
@@ -179,7 +179,7 @@ extern "C" __global__ void __launch_bounds__(16) softmax(
                 ws_vec<float, 4> output_0 = ws_vec<float, 4>{};
                 if (n0 < 30) output_0 = ws_load<4, 8>(output + at5);
                 {
-                    const ws_vec<float, 4> value = output_0 / before1_0;
+                    const ws_vec<float, 4> value = output_0 * before1_0;
                     if (n0 < 30) ws_store<ws_back, 8>(output + at5, value);
                 }
             }
@@ -192,7 +192,7 @@ extern "C" __global__ void __launch_bounds__(16) softmax(
             ws_vec<float, 4> output_0 = ws_vec<float, 4>{};
             if (n0 < 30) output_0 = ws_load<4, 8>(output + at6);
             {
-                const ws_vec<float, 4> value = output_0 / before1_0;
+                const ws_vec<float, 4> value = output_0 * before1_0;
                 if (n0 < 30) ws_store<ws_back, 8>(output + at6, value);
             }
         }
@@ -201,14 +201,14 @@ extern "C" __global__ void __launch_bounds__(16) softmax(
         {
             const float output_0 = (n0 < 30) ? output[at0 + 68] : 0.0f;
             {
-                const float value = output_0 / before1_0;
+                const float value = output_0 * before1_0;
                 if (n0 < 30) output[at0 + 68] = value;
             }
         }
         {
             const float output_0 = (n0 < 30) ? output[at0 + 69] : 0.0f;
             {
-                const float value = output_0 / before1_0;
+                const float value = output_0 * before1_0;
                 if (n0 < 30) output[at0 + 69] = value;
             }
         }

@@ -134,7 +134,7 @@ extern "C" __global__ void __launch_bounds__(16) softmax(
         __syncthreads();
         {
             const float total = partial_local[ln*4];
-            before1_0 = total;
+            before1_0 = 1.0f / total;
         }
     }
     if (n0 <= 29) {
@@ -145,7 +145,7 @@ extern "C" __global__ void __launch_bounds__(16) softmax(
             {
                 const ws_vec<float, 4> input_0 = ws_load<4, 8>(input + at5);
                 {
-                    const ws_vec<float, 4> value = ws_exp(input_0 - before0_0) / before1_0;
+                    const ws_vec<float, 4> value = ws_exp(input_0 - before0_0) * before1_0;
                     ws_store<ws_back, 8>(output + at5, value);
                 }
             }
@@ -159,7 +159,7 @@ extern "C" __global__ void __launch_bounds__(16) softmax(
                 ws_vec<float, 4> input_0 = ws_vec<float, 4>{};
                 if (n0 < 30) input_0 = ws_load<4, 8>(input + at5);
                 {
-                    const ws_vec<float, 4> value = ws_exp(input_0 - before0_0) / before1_0;
+                    const ws_vec<float, 4> value = ws_exp(input_0 - before0_0) * before1_0;
                     if (n0 < 30) ws_store<ws_back, 8>(output + at5, value);
                 }
             }
@@ -172,7 +172,7 @@ extern "C" __global__ void __launch_bounds__(16) softmax(
             ws_vec<float, 4> input_0 = ws_vec<float, 4>{};
             if (n0 < 30) input_0 = ws_load<4, 8>(input + at6);
             {
-                const ws_vec<float, 4> value = ws_exp(input_0 - before0_0) / before1_0;
+                const ws_vec<float, 4> value = ws_exp(input_0 - before0_0) * before1_0;
                 if (n0 < 30) ws_store<ws_back, 8>(output + at6, value);
             }
         }
@@ -181,14 +181,14 @@ extern "C" __global__ void __launch_bounds__(16) softmax(
         {
             const float input_0 = (n0 < 30) ? input[at0 + 68] : 0.0f;
             {
-                const float value = ws_exp(input_0 - before0_0) / before1_0;
+                const float value = ws_exp(input_0 - before0_0) * before1_0;
                 if (n0 < 30) output[at0 + 68] = value;
             }
         }
         {
             const float input_0 = (n0 < 30) ? input[at0 + 69] : 0.0f;
             {
-                const float value = ws_exp(input_0 - before0_0) / before1_0;
+                const float value = ws_exp(input_0 - before0_0) * before1_0;
                 if (n0 < 30) output[at0 + 69] = value;
             }
         }

@@ -1,6 +1,6 @@
 float ws_max_float(float a, float b)
 {
-    return a > b || isnan(a) ? a : b;
+    return b > a || isnan(b) ? b : a;
 }
 
 __kernel __attribute__((reqd_work_group_size(8, 1, 1)))

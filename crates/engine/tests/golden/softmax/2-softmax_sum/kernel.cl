@@ -2,7 +2,7 @@ __kernel __attribute__((reqd_work_group_size(8, 1, 1)))
 void softmax_sum(
     const __global float* restrict input,  // [300]
     const __global float* restrict maximum,  // [30]
-    __global float* restrict total)  // [30]
+    __global float* restrict inverse_total)  // [30]
 {
     const int gn = get_group_id(0);
     const int ln = get_local_id(0);
@@ -25,8 +25,8 @@ void softmax_sum(
             }
         }
         {
-            const float value = acc0;
-            total[n0] = value;
+            const float value = 1.0f / acc0;
+            inverse_total[n0] = value;
         }
     }
 }

@@ -1,7 +1,7 @@
 extern "C" __global__ void __launch_bounds__(8) softmax_sum(
     const float* __restrict__ input,  // [300]
     const float* __restrict__ maximum,  // [30]
-    float* __restrict__ total)  // [30]
+    float* __restrict__ inverse_total)  // [30]
 {
     const int gn = blockIdx.x;
     const int ln = threadIdx.x;
@@ -24,8 +24,8 @@ extern "C" __global__ void __launch_bounds__(8) softmax_sum(
             }
         }
         {
-            const float value = acc0;
-            total[n0] = value;
+            const float value = 1.0f / acc0;
+            inverse_total[n0] = value;
         }
     }
 }

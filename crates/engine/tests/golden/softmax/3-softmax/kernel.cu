@@ -1,7 +1,7 @@
 extern "C" __global__ void __launch_bounds__(32) softmax(
     const float* __restrict__ input,  // [300]
     const float* __restrict__ maximum,  // [30]
-    const float* __restrict__ total,  // [30]
+    const float* __restrict__ inverse_total,  // [30]
     float* __restrict__ output)  // [300]
 {
     const int gc = blockIdx.x;
@@ -14,8 +14,8 @@ extern "C" __global__ void __launch_bounds__(32) softmax(
         {
             const ws_vec<float, 2> input_0 = ws_load<2, 8>(input + at0);
             const float maximum_1 = maximum[n0];
-            const float total_2 = total[n0];
-            const ws_vec<float, 2> value = ws_exp(input_0 - maximum_1) / total_2;
+            const float inverse_total_2 = inverse_total[n0];
+            const ws_vec<float, 2> value = ws_exp(input_0 - maximum_1) * inverse_total_2;
             ws_store<ws_back, 8>(output + at0, value);
         }
     }

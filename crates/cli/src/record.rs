@@ -171,16 +171,16 @@ impl Record {
     /// What is known of a family's configurations on this device, by configuration as JSON.
     pub fn done(&self, family: &ScheduleFamily) -> Result<BTreeMap<String, Earlier>, Failure> {
         self.adopt(family)?;
-        let done = self.store.done_configs(&family_line(family), &self.device)?;
-        // A driver that crashed, or was interrupted, may do better next time.
-        let settled = done.into_iter().filter(|(_, a)| !matches!(a.status, Status::DeviceLost(_)));
-        let known = |a: warpsight_learn::Attempt| Earlier { time: a.median.filter(|_| a.status == Status::Done), exact: a.verified };
         // What was timed before a knob was there is what its first value makes.
         let today = |text: String| {
             let words = serde_json::from_str(&text).ok().and_then(|words| family.space().parse_earlier(&words));
             words.and_then(|config| serde_json::to_string(&family.space().describe(&config)).ok()).unwrap_or(text)
         };
-        Ok(settled.map(|(config, a)| (today(config), known(a))).collect())
+        let done = self.store.done_configs(&family_line(family), &self.device, today)?;
+        // A driver that crashed, or was interrupted, may do better next time.
+        let settled = done.into_iter().filter(|(_, a)| !matches!(a.status, Status::DeviceLost(_)));
+        let known = |a: warpsight_learn::Attempt| Earlier { time: a.median.filter(|_| a.status == Status::Done), exact: a.verified };
+        Ok(settled.map(|(config, a)| (config, known(a))).collect())
     }
 
     /// The same by configuration, as far as these are the family's.

@@ -241,15 +241,12 @@ impl<'a> Reader<'a> {
                     for n in 0..self.nest.staged.len() {
                         self.copy(n, own, &mut loads, &mut stores)?;
                     }
-                    let (before, behind) = if own.ahead > 0 {
-                        (stores, loads)
-                    } else {
-                        loads.append(&mut stores);
-                        (loads, stores)
-                    };
-                    out.extend(before);
+                    if own.ahead.is_none() {
+                        out.append(&mut loads);
+                    }
+                    out.append(&mut stores);
                     out.push(Node::Barrier);
-                    out.extend(behind);
+                    out.append(&mut loads);
                 }
                 Tree::Ahead { chunk, body } => {
                     for n in 0..self.nest.staged.len() {
@@ -322,7 +319,7 @@ impl<'a> Reader<'a> {
         let tensor = self.nest.templates[own.template].tensor as u16;
         let load = |own: &Copied| {
             let own = access(tensor, AccessKind::Load, &own.load, own.width, &[&own.part, &own.tensor])?;
-            Some(AccessRef { ahead: chunk.ahead > 0, ..own })
+            Some(AccessRef { ahead: chunk.ahead.is_some(), ..own })
         };
         both(load(first)?, if number > 1 { Some(load(last)?) } else { None }, number, loads);
         let local = self.local(n);

@@ -38,7 +38,7 @@ pub const GROUP: &str = "group";
 /// Steps of a deep reduction that are written out at most, but for what is read in wider blocks.
 const UNROLLED: i32 = 8;
 /// Labels of the knob `stage_ahead`: what a trip copies is loaded when it begins, or a trip ahead, while the one before computes.
-const AHEAD: [&str; 2] = ["none", "trip"];
+const WHEN_LOADED: [&str; 2] = ["none", "trip"];
 /// In place of values of the knobs of arrangement: one lane, axes in their order.
 const NOT_ARRANGED: i32 = -1;
 
@@ -209,7 +209,7 @@ impl Knobs {
             let names = |own: &SmallVec<[usize; 2]>| own.iter().map(|&t| &*expr.inputs[t].name).collect::<Vec<_>>().join("+");
             let label = |own: &SmallVec<[usize; 2]>| if own.is_empty() { "none".to_owned() } else { names(own) };
             knobs.push(labelled("stage", self.stages.iter().map(label).collect()));
-            knobs.push(labelled("stage_ahead", AHEAD.map(str::to_owned).to_vec()));
+            knobs.push(labelled("stage_ahead", WHEN_LOADED.map(str::to_owned).to_vec()));
         }
         if self.stage_trips.len() > 1 {
             knobs.push(number("stage_trips".into(), self.stage_trips.clone()));

@@ -311,7 +311,7 @@ impl Writer<'_> {
             loads.push((self.names.copied(n), own.load));
             stores.extend(own.stores);
         }
-        if chunk.ahead > 0 {
+        if chunk.ahead.is_some() {
             stmts.extend(stores);
             stmts.push(meet());
             stmts.extend(loads.into_iter().map(|(name, value)| Stmt::Assign { name, value }));

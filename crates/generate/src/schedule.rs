@@ -109,6 +109,11 @@ impl Schedule {
         self.stages.iter().any(|own| own.tensor == tensor)
     }
 
+    /// Whether there is a trip before one that copies, in which what it copies may be loaded.
+    pub fn copies_again(&self) -> bool {
+        self.stages.first().and_then(|own| self.loops.get(own.at)).is_some_and(|own| own.trips > 1)
+    }
+
     /// Sequential loops with lanes that share them, the outermost first, and the position of the first.
     pub fn sequential(&self) -> (usize, &[Loop]) {
         let first = self.loops.iter().position(|own| own.bind >= Bind::Sequential).unwrap_or(self.loops.len());
@@ -144,8 +149,7 @@ impl Schedule {
         let shared = self.bound(Bind::ReductionLane).count();
         let copied = self.stages.iter().all(|own| own.tensor < expr.inputs.len() && self.can_copy(expr, own.at));
         let loops = self.loops.iter().all(bound) && self.loops.windows(2).all(next) && launched && shared <= 1;
-        // There is a trip before.
-        let ahead = !self.ahead || self.stages.first().is_some_and(|own| self.loops[own.at].trips > 1);
+        let ahead = !self.ahead || self.copies_again();
         loops && (0..all).all(|a| self.covers(expr, AxisId(a))) && copied && ahead && self.places.len() == expr.inputs.len() + 1
     }
 

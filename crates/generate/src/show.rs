@@ -116,7 +116,7 @@ fn show_trees(nest: &Nest, trees: &[Tree<Step>], depth: usize, text: &mut String
                     let number = copies.as_ref().map_or(0, |copies| copies.number());
                     let width = copies.and_then(|copies| copies.at(0)).map_or(0, |first| first.width);
                     let name = &nest.expr.tensor(tensor).name;
-                    let ahead = if chunk.ahead > 0 { ", of the next trip" } else { "" };
+                    let ahead = if chunk.ahead.is_some() { ", of the next trip" } else { "" };
                     let _ = writeln!(text, "{pad}copy {name} to local memory of {extents:?}: {number} loads, {width} wide{ahead}");
                 }
             }

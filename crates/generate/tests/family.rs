@@ -233,7 +233,7 @@ fn says_the_same(outline: &Kernel, kernel: &Kernel, shown: &impl std::fmt::Debug
         kernel.accesses.each_with_trips(&mut |access, times| {
             let forms: Vec<_> = access.coords.iter().map(|form| form.with_constant(0)).collect();
             let lanes: Vec<_> = access.guard.iter().map(|bound| (bound.extent, bound.per_lane)).collect();
-            let alike = format!("{} {:?} {forms:?} {} {lanes:?}", access.tensor, access.kind, access.width);
+            let alike = format!("{} {:?} {forms:?} {} {lanes:?} {}", access.tensor, access.kind, access.width, access.ahead);
             *totals.entry(alike).or_default() += times;
         });
         totals

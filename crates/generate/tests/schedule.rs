@@ -77,6 +77,7 @@ fn what_does_not_cover_an_axis_or_has_no_order_is_refused() {
         (own.loops[at].step, own.ahead) = (64, true);
     };
     refused(&ahead, "loaded in a trip that there is not");
+    refused(&|own| (own.stages[0].at, own.ahead) = (99, true), "copied in a loop that there is not");
     refused(&|own| own.stages[0].at = 0, "copied for all groups");
     refused(&|own| own.stages[0].tensor = 2, "the output");
     refused(&|own| _ = own.places.pop(), "a tensor that is nowhere");
@@ -107,19 +108,19 @@ fn a_list_is_read_as_loops() {
 }
 
 /// A configuration whose copies serve several trips, with a rest of several trips and less than one.
-fn nested() -> (TensorExpr, ScheduleFamily, Config) {
+fn nested(ahead: bool) -> (TensorExpr, ScheduleFamily, Config) {
     let expr = expression("matmul m=24 n=20 k=61");
     let (knobs, family) = (Knobs::of(&expr, Passes::default()), ScheduleFamily::new(expr.clone()));
     let config = family.configs().find(|config| {
         let own = knobs.schedule(&expr, config).expect("legal");
-        own.stages.len() == 2 && own.width() == 4 && own.nested().is_some_and(|outer| outer.step == 16)
+        own.ahead == ahead && own.stages.len() == 2 && own.width() == 4 && own.nested().is_some_and(|outer| outer.step == 16)
     });
     (expr, family, config.expect("there is one"))
 }
 
 #[test]
 fn a_copy_serves_several_trips() {
-    let (_, family, config) = nested();
+    let (_, family, config) = nested(false);
     let text = family.dump(&config, Lowering::Tile).expect("legal");
     let lines: Vec<&str> = text.lines().map(str::trim_start).collect();
     let at = lines.iter().position(|line| line.starts_with("sequential")).expect("a loop");
@@ -163,7 +164,12 @@ fn without(stmts: Vec<Stmt>, left_out: usize, met: &mut usize) -> Vec<Stmt> {
 /// Each barrier is needed: work-items that do not wait read what is not there yet, or write what others read.
 #[test]
 fn a_barrier_left_out_is_a_race() {
-    let (expr, family, config) = nested();
+    for ahead in [false, true] {
+        barriers_are_needed(nested(ahead));
+    }
+}
+
+fn barriers_are_needed((expr, family, config): (TensorExpr, ScheduleFamily, Config)) {
     let layouts = family.layouts(&config).expect("legal");
     let run = |left_out: usize| {
         let (mut met, program) = (0, family.lower(&config).expect("lowers").into_inner());
@@ -183,13 +189,7 @@ fn a_barrier_left_out_is_a_race() {
 
 #[test]
 fn what_is_copied_is_loaded_a_trip_ahead() {
-    let expr = expression("matmul m=24 n=20 k=61");
-    let (knobs, family) = (Knobs::of(&expr, Passes::default()), ScheduleFamily::new(expr.clone()));
-    let config = family.configs().find(|config| {
-        let own = knobs.schedule(&expr, config).expect("legal");
-        own.ahead && own.stages.len() == 2 && own.nested().is_some_and(|outer| outer.step == 16)
-    });
-    let config = config.expect("there is one");
+    let (_, family, config) = nested(true);
     let lines = |step| family.dump(&config, step).expect("legal").lines().map(|line| line.trim().to_owned()).collect::<Vec<_>>();
     assert!(lines(Lowering::Tile).contains(&"copy left to local memory, loaded a trip ahead".to_owned()));
     // Two copies, as without: of three trips, each of which loads the next one's, and of what is left, which waits for its own.

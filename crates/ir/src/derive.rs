@@ -183,10 +183,11 @@ impl<'p> Walk<'p> {
     fn block(&mut self, block: &'p [Stmt], repeated: bool) -> Result<Vec<Nest>, NotAffine> {
         let mut nest = vec![];
         for (n, stmt) in block.iter().enumerate() {
+            let before = nest.len();
             self.stmt(stmt, &mut nest)?;
-            if let (Some(Nest::Access(access)), Stmt::Assign { name, value: Expr::Load { .. } | Expr::Texel { .. } }) =
-                (nest.last_mut(), stmt)
-            {
+            // Of a private array nothing is loaded from memory.
+            let own = nest[before..].last_mut();
+            if let (Some(Nest::Access(access)), Stmt::Assign { name, value: Expr::Load { .. } | Expr::Texel { .. } }) = (own, stmt) {
                 // Behind the last statement of a loop comes its first; what follows another block is not looked at.
                 let again = if repeated { &block[..=n] } else { &[] };
                 access.ahead = meets_unread(block[n + 1..].iter().chain(again), name);

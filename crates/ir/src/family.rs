@@ -70,12 +70,15 @@ impl Space {
         };
         self.knobs.iter().map(value).collect::<Option<_>>().map(Config)
     }
-    /// The same of an object that was made before there were some of the knobs: these have their first values, by which a kernel is what it was.
+    /// The same of an object that was made before there were some of the knobs, each of which has `none` or 1 as its first value: by that a
+    /// kernel is what it was. `None` of an object with words of other spaces.
     pub fn parse_earlier(&self, values: &BTreeMap<Name, KnobValue>) -> Option<Config> {
+        let neutral = |knob: &&Knob| knob.labels.first().map_or(knob.values.first() == Some(&1), |label| &**label == "none");
         let first = |knob: &Knob| Some((knob.name.clone(), KnobValue::Number(*knob.values.first()?)));
-        let mut all: BTreeMap<Name, KnobValue> = self.knobs.iter().filter_map(first).collect();
+        let mut all: BTreeMap<Name, KnobValue> = self.knobs.iter().filter(neutral).filter_map(first).collect();
+        let known = values.keys().all(|name| self.knobs.iter().any(|knob| knob.name == *name));
         all.extend(values.iter().map(|(name, value)| (name.clone(), value.clone())));
-        self.parse(&all)
+        known.then(|| self.parse(&all)).flatten()
     }
     /// Every combination of values of some knobs, legal or not, the last one's changing fastest.
     pub fn combine(knobs: &[Knob]) -> impl Iterator<Item = Vec<i32>> + '_ {
@@ -139,4 +142,38 @@ pub enum LowerError {
         /// What is wrong.
         source: crate::validate::Invalid,
     },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_from_before_a_knob() {
+        let number = |name: &str, values: &[i32]| Knob { name: name.into(), values: values.to_vec(), labels: vec![] };
+        let labelled = |name: &str, labels: &[&str]| Knob {
+            name: name.into(),
+            values: (0..labels.len() as i32).collect(),
+            labels: labels.iter().map(|label| (*label).into()).collect(),
+        };
+        let space = Space {
+            knobs: vec![
+                number("tile", &[1, 2]),
+                labelled("order", &["k", "m"]),
+                labelled("ahead", &["none", "trip"]),
+                number("trips", &[1, 4]),
+            ],
+        };
+        let words = |pairs: &[(&str, &str)]| -> BTreeMap<Name, KnobValue> {
+            let value = |text: &str| text.parse().map_or(KnobValue::Label(text.into()), KnobValue::Number);
+            pairs.iter().map(|(name, text)| ((*name).into(), value(text))).collect()
+        };
+        let old = words(&[("tile", "2"), ("order", "m")]);
+        assert_eq!((space.parse(&old), space.parse_earlier(&old)), (None, Some(Config(vec![2, 1, 0, 1]))));
+        let new = words(&[("tile", "2"), ("order", "m"), ("ahead", "trip"), ("trips", "4")]);
+        assert_eq!((space.parse(&new), space.parse_earlier(&new)), (Some(Config(vec![2, 1, 1, 4])), Some(Config(vec![2, 1, 1, 4]))));
+        // Some order there always was; words of another space are not taken for this one's.
+        assert_eq!(space.parse_earlier(&words(&[("tile", "2")])), None);
+        assert_eq!(space.parse_earlier(&words(&[("tile", "2"), ("order", "m"), ("place_total", "buffer")])), None);
+    }
 }

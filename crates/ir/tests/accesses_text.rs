@@ -330,6 +330,13 @@ fn bad_input_is_named_and_placed() {
             "widht",
             "",
         ),
+        (
+            "store = [[\"tx\", \"ty\"]]",
+            "store = [{ at = [\"tx\", \"ty\"], ahead = true }]",
+            "nobody waits for what is stored",
+            "true",
+            "`ahead` of a load",
+        ),
         (access, "{ at = [\"tx\", \"ty\"], width = 3 }", "a width of 3", "3", "1, 2, 4, 8 or 16 elements"),
         (access, "{ at = [\"tx\", \"ty\"], in = \"k\" }", "there is no loop `k`", "\"k\"", ""),
         (
@@ -726,4 +733,22 @@ fn a_text_is_a_kernel_of_many_configurations() {
     assert_eq!(said("a = \"2*lanes\"", "n = 3"), "`n` is already something else");
     assert_eq!(said("\"n / 2\"", "\"m / 2\""), "unknown variable `m`");
     assert_eq!(said("\"n / 2\"", "\"n / 0\""), "this divides by zero");
+}
+
+/// Somebody waits where the same is loaded for use at once.
+#[test]
+fn a_load_is_ahead_where_all_that_load_it_say_so() {
+    let ahead = |loads: &str| {
+        let text = format!(
+            "name = \"t\"\nblock = [8]\ndomain = [64]\n[[field]]\nname = \"A\"\nelement = \"f32\"\ndims = [64]\nload = [{loads}]\n"
+        );
+        let mut found = vec![];
+        parse(&text, &[]).expect("is read").kernel.accesses.each(&mut |access| found.push(access.ahead));
+        found
+    };
+    let next = "{ at = [\"tx\"], ahead = true }";
+    assert_eq!(ahead(next), [true]);
+    assert_eq!(ahead(&format!("{next}, [\"tx\"]")), [false]);
+    assert_eq!(ahead(&format!("[\"tx\"], {next}")), [false]);
+    assert_eq!(ahead("{ at = [\"tx\"], ahead = false }"), [false]);
 }

@@ -293,7 +293,7 @@ fn tiles_are_accessed_by_rows() {
 fn loads_that_are_under_way_while_others_compute() {
     let text = |body: &str| {
         format!(
-            "program ahead {{\n  read buffer a: f32[9, 8]\n  write buffer b: f32[8, 8]\n  groups g = 1\n  lanes l = 8\n  local tile: f32[8]\n  {{\n    \
+            "program ahead {{\n  read buffer a: f32[9, 8]\n  write buffer b: f32[8, 8]\n  groups g = 1\n  lanes l = 8\n  local tile: f32[8]\n  private mine: f32[1]\n  {{\n    \
              var next: f32 = a[0, l]\n    var sum: f32 = 0.0\n    for k in 0..8 unroll none {{\n{body}    }}\n  }}\n}}\n"
         )
     };
@@ -311,4 +311,8 @@ fn loads_that_are_under_way_while_others_compute() {
     assert_eq!(ahead(&format!("{put}{meet}{load}{sum}")), [false, false, false, false, false]);
     assert_eq!(ahead(&format!("{meet}{put}{meet}next = a[k + 1, l] + 1.0\n{sum}")), [false, false, false, false, false]);
     assert_eq!(ahead(&format!("{meet}{put}{meet}{load}sum = sum + next\n{sum}")), [false, false, false, false, false]);
+    // What comes from registers says nothing of the access before it.
+    let kept = "next = mine[0]\n";
+    assert_eq!(ahead(&format!("{meet}{put}{meet}let t = tile[7 - l]\n{kept}b[k, l] = t\n")), [false, false, false, false]);
+    assert_eq!(ahead(&format!("{meet}{put}{kept}{meet}{load}{sum}")), [false, false, true, false, false]);
 }

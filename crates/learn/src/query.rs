@@ -127,15 +127,20 @@ impl Store {
 
     /// Every configuration (as JSON text) tried on a device for the subjects with this key, or with one that [`Store::rename_key`] made
     /// it of, with its newest attempt: what a search that was interrupted need not do again. The key of a subject is the first line of
-    /// its text.
+    /// its text. `today` says how a configuration is written today, which earlier ones may have written otherwise.
     ///
     /// # Errors
     /// Where the store cannot be read.
-    pub fn done_configs(&self, key: &str, device: &Device) -> Result<BTreeMap<String, Attempt>, StoreError> {
+    pub fn done_configs(
+        &self,
+        key: &str,
+        device: &Device,
+        today: impl Fn(String) -> String,
+    ) -> Result<BTreeMap<String, Attempt>, StoreError> {
         let read = |row: &Row<'_>| {
             let times = rows::read_with(row, 1, nanoseconds::read_all)?;
             let attempt = Attempt { median: median(&times), verified: row.get(2)?, status: rows::read_status(row, 3)? };
-            Ok((row.get(0)?, attempt))
+            Ok((today(row.get(0)?), attempt))
         };
         // Collecting keeps the last of equal keys: the newest.
         self.sql(|c| c.prepare_cached(DONE)?.query_map(params![key, device.fingerprint()], read)?.collect())

@@ -12,7 +12,8 @@ use smallvec::SmallVec;
 use warpsight_ir::occupancy::{Occupancy, Residency, occupancy};
 use warpsight_ir::profile::Fact;
 use warpsight_ir::{
-    AccessKind, BytesPerSecond, Hertz, Kernel, Limiter, Nest, NoEstimate, OpClass, Profile, Scalar, Seconds, Space, TensorPlace, Unknown,
+    AccessKind, AccessRef, AffineBound, BytesPerSecond, Hertz, Kernel, Limiter, Nest, NoEstimate, OpClass, Profile, Scalar, Seconds, Space,
+    TensorPlace, Unknown, VarId,
 };
 
 /// A limiter and its seconds, or which number is missing.
@@ -466,7 +467,8 @@ impl Machine<'_> {
         Ok((texels.0 * units + filling + buffers.0 * cores) * self.clock()?.0 + demand.local * wavefront(self.on))
     }
 
-    /// Groups that a core has at once of a kernel that copies to local memory in a loop: compilers hold more than is counted.
+    /// Groups that a core has at once of a kernel that copies to local memory in a loop: compilers hold more than is counted, but for what the
+    /// kernel says itself is loaded ahead.
     fn holding(&self, demand: &Counts) -> u32 {
         let kernel = demand.kernel;
         let most = self.on.execution.max_registers.get().copied().unwrap_or(u32::MAX);
@@ -478,7 +480,9 @@ impl Machine<'_> {
     /// Groups that the busiest core holds at once: no more than its share.
     fn at_once(&self, demand: &Counts) -> Result<f64, Unknown> {
         let most = self.on.execution.max_groups.get().map_or(USUAL_GROUPS, |&most| f64::from(most));
-        let meets = Habits::of(self.on).meets && meets_in_loops(&demand.kernel.accesses.nest);
+        let mut ahead = false;
+        demand.kernel.accesses.each(&mut |access| ahead |= access.ahead);
+        let meets = Habits::of(self.on).meets && meets_in_loops(&demand.kernel.accesses.nest) && !ahead;
         let held = if meets { self.holding(demand) } else { demand.resident.groups };
         Ok(f64::from(held).min(most).min((self.groups / self.cores()?).ceil()).max(1.0))
     }
@@ -524,7 +528,7 @@ impl Machine<'_> {
             };
             let part = |bytes: f64| if demand.requested > 0.0 { (bytes / demand.requested).min(1.0) } else { 0.0 };
             let dram = demand.dram.as_ref().map_err(Clone::clone)?;
-            let (beyond_l1, beyond_l2, beyond_llc) = (part(demand.l2_load.clone()?), part(dram.behind_l2), part(dram.load));
+            let (mut beyond_l1, mut beyond_l2, mut beyond_llc) = (part(demand.l2_load.clone()?), part(dram.behind_l2), part(dram.load));
             // Where there is no last level, all that leaves the second comes from memory.
             let llc = m.llc.latency.get().map_or(last, |latency| latency.0.min(last));
             if let Some(images) = &demand.images {
@@ -532,7 +536,9 @@ impl Machine<'_> {
                 let [asked, second, behind] = images.bytes;
                 let buffers = (demand.requested - asked).max(0.0);
                 let part = |bytes: f64| if buffers > 0.0 { (bytes.max(0.0) / buffers).min(1.0) } else { 0.0 };
-                let (beyond_l1, beyond_l2) = (part(demand.l2_load.clone()? - second), part(dram.load - behind));
+                // Of buffers alone.
+                (beyond_l1, beyond_l2) = (part(demand.l2_load.clone()? - second), part(dram.load - behind));
+                beyond_llc = beyond_l2;
                 for &(times, loads, fetches) in &images.runs {
                     let any = |miss: f64| 1.0 - (1.0 - miss).powf(loads);
                     let own = if loads > 0.0 {
@@ -564,8 +570,8 @@ impl Machine<'_> {
         let meets = habits.meets && has_barrier(&demand.kernel.accesses.nest);
         let group = if meets { busy.0 * self.clock()?.0 / (self.groups / self.cores()?).ceil() } else { 0.0 };
         let busy = own.max(group);
-        // Of loads ahead a trip waits for what it has not computed through.
-        memory += if beside.0 > busy { beside.1 } else { 0.0 };
+        // Of loads ahead a trip waits for what it has not computed through; what stands outside of the loop is a small part of what a thread computes.
+        memory += beside.1 * if beside.0 > busy { 1.0 - busy / beside.0 } else { 0.0 };
         Ok(Life {
             alone: each(busy.max(beside.0) + waiting)?,
             memory: each(memory)?,
@@ -696,28 +702,37 @@ fn local_waits(kernel: &Kernel, nest: &[Nest], times: f64) -> f64 {
 /// How a thread waits for loads: for each straight run of them.
 pub fn waits(kernel: &Kernel, on: &Profile) -> Waits {
     let mut found = Waits::new();
-    runs(kernel, &kernel.accesses.nest, (1.0, 1.0, Habits::of(on)), &mut found);
+    runs(kernel, &kernel.accesses.nest, (1.0, 1.0, Habits::of(on)), None, &mut found);
     found
 }
 
-/// `times`: executions, trips of it written out, and how many would be.
-fn runs(kernel: &Kernel, nest: &[Nest], (times, together, habits): (f64, f64, Habits), to: &mut Waits) {
+/// `times`: executions, trips of it written out, and how many would be; `of`: the loop whose body it is, and its trips.
+fn runs(kernel: &Kernel, nest: &[Nest], (times, together, habits): (f64, f64, Habits), of: Option<(VarId, u32)>, to: &mut Waits) {
     let straight_run = (together, habits.in_flight);
-    let (mut loads, mut ahead) = (0.0, 0.0);
+    let (mut loads, mut ahead, mut last) = (0.0, 0.0, true);
     for node in nest {
         match node {
-            Nest::Access(_) => {
+            Nest::Access(access) => {
                 let own = waited_for(kernel, node);
                 (loads, ahead) = (loads + f64::from(own.0), ahead + f64::from(own.1));
+                last &= own.1 == 0 || of.is_none_or(|of| !ends_before(access, of));
             }
             Nest::Barrier => wait(to, times, std::mem::take(&mut loads), straight_run),
             Nest::Loop { var, body } => {
                 wait(to, times, std::mem::take(&mut loads), straight_run);
                 let trips = f64::from(kernel.accesses.vars[usize::from(var.0)].trips.unwrap_or(1));
-                runs(kernel, body, (times * trips, straight(kernel, body, (times, trips), habits), habits), to);
+                let own = (times * trips, straight(kernel, body, (times, trips), habits), habits);
+                runs(kernel, body, own, Some((*var, trips as u32)), to);
             }
         }
     }
     wait(to, times, loads, straight_run);
-    add(to, Wait { times, together: ahead, ahead: true });
+    let trips = of.map_or(1.0, |of| f64::from(of.1.max(1)));
+    add(to, Wait { times: if last { times } else { times - times / trips }, together: ahead, ahead: true });
+}
+
+/// Whether the last trip of a loop makes an access no more: none follows that it could be for.
+fn ends_before(access: &AccessRef, (var, trips): (VarId, u32)) -> bool {
+    let ends = |own: &AffineBound| own.value.terms() == [(var, 1)] && own.value.constant + i64::from(trips) > own.extent;
+    access.guard.iter().any(ends)
 }

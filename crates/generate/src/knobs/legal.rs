@@ -55,8 +55,7 @@ impl Knobs {
         if copies && (schedule.reduces_vectors(expr) || self.deep.is_none_or(short)) {
             return false;
         }
-        // Copies are loaded ahead where there is one before.
-        if schedule.ahead && schedule.stages.first().is_none_or(|own| schedule.loops[own.at].trips < 2) {
+        if schedule.ahead && !schedule.copies_again() {
             return false;
         }
         // Several trips read a copy only where something is copied, and again.

@@ -192,7 +192,7 @@ impl Nest<'_> {
             let trip = Base { from: 0, count: own.step, looped: true, lanes };
             let body = add(trip, true, state);
             let whole = Tree::Loop { axis: own.axis, trips: trips as u32, step: own.step as u32, counts, body };
-            trees.push(match self.chunk(at, trip, false, trips).filter(|own| own.ahead > 0) {
+            trees.push(match self.chunk(at, trip, false, trips).filter(|own| own.ahead.is_some()) {
                 Some(chunk) => Tree::Ahead { chunk, body: vec![whole] },
                 None => whole,
             });
@@ -237,7 +237,7 @@ impl Nest<'_> {
     /// What is copied in front of what is done with a part of an axis in the loop at a position, of so many trips, if anything is.
     fn chunk(&self, at: usize, part: Base, again: bool, trips: i64) -> Option<Chunk> {
         let copied = self.schedule.stages.iter().any(|own| own.at == at);
-        let ahead = if self.schedule.ahead && part.looped { trips as u32 } else { 0 };
+        let ahead = (self.schedule.ahead && part.looped).then_some(trips as u32);
         copied.then_some(Chunk { from: part.from, count: part.count, looped: part.looped, again, ahead })
     }
 
@@ -340,7 +340,7 @@ pub fn tree_words<S>(trees: &[Tree<S>], copied: u32, step: &mut impl FnMut(&S) -
         Tree::Step(own) => step(own),
         // What was loaded ahead is in registers already.
         Tree::Copy(chunk) => {
-            if chunk.ahead > 0 {
+            if chunk.ahead.is_some() {
                 0
             } else {
                 copied

@@ -34,14 +34,14 @@ pub struct Chunk {
     pub looped: bool,
     /// Whether something was copied before it.
     pub again: bool,
-    /// Trips of the loop around the copy, where what each copies is loaded in the one before; otherwise 0.
-    pub ahead: u32,
+    /// Trips of the loop around the copy, where what each copies is loaded in the one before.
+    pub ahead: Option<u32>,
 }
 
 impl Chunk {
     /// What the first trip copies.
     pub fn first(&self) -> Self {
-        Self { looped: false, ahead: 0, ..*self }
+        Self { looped: false, ahead: None, ..*self }
     }
 }
 
@@ -285,9 +285,10 @@ impl Nest<'_> {
         }
         let spare = own.spare.iter().flat_map(|part| self.digits(*part)).map(|(number, _)| (Affine::var(Moves::Lane(number)), 1));
         let ends = (0..part.len()).filter(|&d| self.leaves(&template.index[d], chunk, part[d], layout.extents()[d])).collect();
-        let next = self.deep.filter(|_| chunk.ahead > 0);
-        let next = next.map(|a| Some((Affine::var(Moves::Trip(a)).offset(1)?, chunk.ahead.into())));
-        let next = if let Some(next) = next { Some(next?) } else { None };
+        let next = match self.deep.zip(chunk.ahead) {
+            Some((a, trips)) => Some((Affine::var(Moves::Trip(a)).offset(1)?, trips.into())),
+            None => None,
+        };
         Some(Copies { own, layout, memory, width, origins, digits, lanes, spare: spare.collect(), ends, next, loads })
     }
 
@@ -304,7 +305,8 @@ impl Nest<'_> {
             match self.splits.get(a.0) {
                 Some(split) => origin.add_term(Moves::Group(a.0), i64::from(c) * split.per_item() * i64::from(split.lanes))?,
                 None if Some(a) == self.deep => {
-                    let next = if chunk.ahead > 0 { self.copied } else { 0 };
+                    // The next trip's is as wide: trips are whole vectors where a copy is made of these.
+                    let next = if chunk.ahead.is_some() { self.copied } else { 0 };
                     origin.constant = origin.constant.checked_add(i64::from(c) * (chunk.from + next))?;
                     if chunk.looped {
                         origin.add_term(Moves::Trip(a), i64::from(c) * self.copied)?;

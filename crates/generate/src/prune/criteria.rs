@@ -50,7 +50,7 @@ pub const COST_OF: [&str; COSTS] = ["l1_cache", "l1_cache", "l1_cache", "registe
 /// - L1 cache: texels that warps ask for, each once of one instruction; those of them that the cache does not hold while the resident warps of
 ///   a unit go through one trip of a loop; and what groups touch, each once.
 /// - register: what one warp waits for that others do not hide, one over the warps that registers and launch leave; as many as a group of the
-///   greatest size has are enough (the paper's figure 5).
+///   greatest size has are enough (the paper's figure 5). What is loaded ahead, it does not wait for.
 /// - buffer: what warps ask for of buffers.
 /// - local memory: what warps move there; and any use of it where the launch has more work-items than α times the ALUs of all cores.
 /// - warp: operations of all lanes, those of incomplete warps included, as if all cores had as many groups as the busiest.
@@ -65,11 +65,13 @@ pub fn costs(facts: &Facts, on: &Hardware) -> Option<[f64; COSTS]> {
     let held = on.l1.map_or(1.0, |l1| (l1.0 / at_once.max(1.0)).min(1.0));
     let enough = on.alpha.zip(on.alus).is_some_and(|(alpha, alus)| facts.items() as f64 > alpha * alus * cores);
     let in_local = if facts.local.0 > 0.0 && enough { facts.local.0 * groups } else { 0.0 };
+    let loaded = facts.fetched + facts.loaded;
+    let waited = if loaded.0 > 0.0 { 1.0 - facts.ahead.0 / loaded.0 } else { 1.0 };
     Some([
         asked,
         once.min(asked) + (asked - once).max(0.0) * (1.0 - held),
         once + facts.touched[1].0 * groups,
-        1.0 / (resident * per_group).min(on.enough_warps()),
+        waited / (resident * per_group).min(on.enough_warps()),
         facts.loaded.0 * warps,
         facts.shared.0 * warps + in_local,
         facts.flops as f64 * warps * f64::from(on.warp()) * busiest,
@@ -140,6 +142,8 @@ mod tests {
         assert_eq!(grown(&Facts { loaded: Bytes(100.0), ..innocent() }), [4]);
         assert_eq!(grown(&Facts { registers: 96, ..innocent() }), [3], "12 warps, of 16 that are enough");
         assert_eq!(grown(&Facts { registers: 72, ..innocent() }), [] as [usize; 0]);
+        // A third of the loads is ahead: what 12 warps do not hide is as little as with 18.
+        assert_eq!(grown(&Facts { registers: 96, ahead: Bytes(3e4), ..innocent() }), [] as [usize; 0]);
         assert_eq!(grown(&Facts { group: 65, ..innocent() }).iter().filter(|&&n| n == 6).count(), 1, "63 lanes of each group are idle");
         // 6400 work-items are more than 2 · 384 · 1; 640 are not.
         let local = Facts { local: Bytes(1024.0), ..innocent() };

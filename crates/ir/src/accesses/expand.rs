@@ -98,7 +98,7 @@ struct Parts<'a> {
     /// Whether a condition of its own makes a branch.
     branch: bool,
     /// Whether nobody waits for it before threads meet.
-    ahead: bool,
+    ahead: Option<Range<usize>>,
 }
 
 impl Distinct {
@@ -128,6 +128,7 @@ impl Distinct {
             if let Some(guard) = either(&self.items[i].access.guard, &item.access.guard, points) {
                 let known = &mut self.items[i];
                 known.access.guard = guard;
+                known.access.ahead &= item.access.ahead;
                 known.alive = (known.alive.0.min(item.alive.0), known.alive.1.max(item.alive.1));
                 return;
             }
@@ -276,7 +277,10 @@ impl<'a> Placer<'a> {
                     && (self.ragged.contains(&true) || guard[stated].iter().any(fails));
                 let branch = own_branch.then(|| self.when(&point, &counts, along) as u32);
                 let conditional = guard.iter().any(fails);
-                let (width, path, ahead) = (parts.width, parts.path, parts.ahead && kind == AccessKind::Load);
+                let (width, path, ahead) = (parts.width, parts.path, parts.ahead.is_some());
+                if let Some(span) = parts.ahead.as_ref().filter(|_| kind != AccessKind::Load) {
+                    return wrong(span.clone(), "nobody waits for what is stored", Some("`ahead` of a load"))?;
+                }
                 let access = AccessRef { tensor: target.tensor, kind, coords, width, guard, path, indirect, branch, ahead, times: 1 };
                 to.add(Item { access, within, conditional, alive }, points);
                 all += 1;
@@ -338,7 +342,7 @@ impl<'a> Placer<'a> {
                     written_out: None,
                     guard: &[],
                     branch: true,
-                    ahead: false,
+                    ahead: None,
                 });
             }
             RawAccess::With(with) => with,
@@ -376,7 +380,7 @@ impl<'a> Placer<'a> {
             written_out,
             guard: &with.guard,
             branch,
-            ahead: with.ahead,
+            ahead: with.ahead.as_ref().filter(|ahead| *ahead.get_ref()).map(Spanned::span),
         })
     }
 

@@ -289,8 +289,7 @@ pub(super) struct RawWith {
     #[serde(default)]
     pub(super) guard: Vec<Spanned<String>>,
     pub(super) branch: Option<Spanned<bool>>,
-    #[serde(default)]
-    pub(super) ahead: bool,
+    pub(super) ahead: Option<Spanned<bool>>,
 }
 
 #[derive(Clone)]

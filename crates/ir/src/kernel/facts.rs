@@ -30,6 +30,8 @@ pub struct Facts {
     pub fetched: Bytes,
     /// The same of buffers in device memory.
     pub loaded: Bytes,
+    /// The part of both that nobody waits for before work-items meet ([`AccessRef::ahead`]).
+    pub ahead: Bytes,
     /// What a warp moves to and from local memory.
     pub shared: Bytes,
     /// What a group touches, of each access each element once, no tensor beyond its size; of images, and of buffers.
@@ -139,6 +141,7 @@ impl Counting<'_> {
         let image = space.is_none();
         let sum = if image { &mut self.facts.fetched } else { &mut self.facts.loaded };
         *sum += Bytes(executed * of_warp);
+        self.facts.ahead += Bytes(if access.ahead { executed * of_warp } else { 0.0 });
         let width = if image { 4 } else { usize::from(access.width.max(1)) };
         self.facts.widths[width.min(5) - 1] += Bytes(executed * bytes);
         (bytes, if image { of_warp } else { 0.0 })

@@ -177,12 +177,14 @@ impl Builder<'_> {
                 Nest::Access(_) => {
                     let open = |ahead| Open { piece: Piece { ahead, ..Piece::default() }, loads: [Together::NONE; 2] };
                     let (mut ahead, mut own) = (open(true), open(false));
+                    let mut beside = 0;
                     for node in run {
-                        let beside = matches!(node, Nest::Access(access) if access.ahead);
-                        self.access(times, if beside { &mut ahead } else { &mut own })?;
+                        let goes_on = matches!(node, Nest::Access(access) if access.ahead);
+                        self.access(times, if goes_on { &mut ahead } else { &mut own })?;
+                        beside += usize::from(goes_on);
                         self.position += 1;
                     }
-                    for open in [ahead, own].into_iter().filter(|open| open.piece.executed > 0.0 || !open.piece.ahead) {
+                    for (open, _) in [(ahead, beside), (own, run.len() - beside)].into_iter().filter(|own| own.1 > 0) {
                         items.push(self.add(self.closed(open), times));
                     }
                 }

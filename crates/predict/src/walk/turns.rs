@@ -215,7 +215,7 @@ mod tests {
         // One that takes longer ends when it is there.
         assert_eq!(turns(&pieces(40.0), &[0, 1, 2], &alone), 1.0 + 40.0 + 10.0 + 1.0);
         // Nobody meets: nobody waits but the unit.
-        assert_eq!(turns(&pieces(4.0), &[0, 1], &alone), 1.0 + 2.0 + 12.0);
+        assert_eq!(turns(&pieces(40.0), &[0, 1], &alone), 1.0 + 40.0);
     }
 
     #[test]

@@ -22,8 +22,8 @@ WS_FUNCTION(ws_cos, cosf, cos)
 WS_FUNCTION(ws_erf, erff, erf)
 #undef WS_FUNCTION
 // The smaller and the larger; NaN where either is.
-template <class T> ws_fn T ws_min(T a, T b) { return a < b || a != a ? a : b; }
-template <class T> ws_fn T ws_max(T a, T b) { return a > b || a != a ? a : b; }
+template <class T> ws_fn T ws_min(T a, T b) { return b < a || b != b ? b : a; }
+template <class T> ws_fn T ws_max(T a, T b) { return b > a || b != b ? b : a; }
 ws_fn float ws_fmod(float a, float b) { return fmodf(a, b); }
 ws_fn double ws_fmod(double a, double b) { return fmod(a, b); }
 // a · b + c, rounded once.

@@ -322,11 +322,9 @@ impl<'p> Walk<'p> {
 
 /// Whether work-items meet before any of the statements reads a variable.
 fn meets_unread<'p>(mut stmts: impl Iterator<Item = &'p Stmt>, name: &Name) -> bool {
-    fn reads(expr: &Expr, name: &Name) -> bool {
-        matches!(expr, Expr::Var(own) if own == name) || expr.children().into_iter().any(|operand| reads(operand, name))
+    fn reads(stmt: &Stmt, name: &Name) -> bool {
+        stmt.exprs().into_iter().any(|expr| expr.mentions(name)) || stmt.blocks().into_iter().flatten().any(|inside| reads(inside, name))
     }
-    fn mentions(stmt: &Stmt, name: &Name) -> bool {
-        stmt.exprs().into_iter().any(|expr| reads(expr, name)) || stmt.blocks().into_iter().flatten().any(|inside| mentions(inside, name))
-    }
-    stmts.find(|stmt| matches!(stmt, Stmt::Barrier { .. }) || mentions(stmt, name)).is_some_and(|stmt| matches!(stmt, Stmt::Barrier { .. }))
+    let meets = |stmt: &Stmt| matches!(stmt, Stmt::Barrier { .. });
+    stmts.find(|stmt| meets(stmt) || reads(stmt, name)).is_some_and(meets)
 }

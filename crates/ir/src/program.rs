@@ -739,6 +739,13 @@ impl Expr {
             Self::Concat(parts) => parts.iter().collect(),
         }
     }
+    /// Whether a variable is read, in coordinates and guards, too.
+    pub fn mentions(&self, name: &Name) -> bool {
+        match self {
+            Self::Var(own) => own == name,
+            other => other.children().into_iter().any(|operand| operand.mentions(name)),
+        }
+    }
     /// Rebuilds the expression bottom-up: `f` sees every node after its operands were rebuilt.
     pub fn map(self, f: &mut impl FnMut(Expr) -> Expr) -> Expr {
         fn boxed(e: Expr, f: &mut impl FnMut(Expr) -> Expr) -> Box<Expr> {

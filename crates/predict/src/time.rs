@@ -480,9 +480,8 @@ impl Machine<'_> {
     /// Groups that the busiest core holds at once: no more than its share.
     fn at_once(&self, demand: &Counts) -> Result<f64, Unknown> {
         let most = self.on.execution.max_groups.get().map_or(USUAL_GROUPS, |&most| f64::from(most));
-        let mut ahead = false;
-        demand.kernel.accesses.each(&mut |access| ahead |= access.ahead);
-        let meets = Habits::of(self.on).meets && meets_in_loops(&demand.kernel.accesses.nest) && !ahead;
+        let nest = &demand.kernel.accesses.nest;
+        let meets = Habits::of(self.on).meets && meets_in_loops(nest) && !loads_ahead(nest);
         let held = if meets { self.holding(demand) } else { demand.resident.groups };
         Ok(f64::from(held).min(most).min((self.groups / self.cores()?).ceil()).max(1.0))
     }
@@ -635,6 +634,15 @@ pub(crate) fn has_barrier(nest: &[Nest]) -> bool {
         Nest::Barrier => true,
         Nest::Loop { body, .. } => has_barrier(body),
         Nest::Access(_) => false,
+    })
+}
+
+/// Whether something is loaded that nobody waits for before work-items meet.
+fn loads_ahead(nest: &[Nest]) -> bool {
+    nest.iter().any(|node| match node {
+        Nest::Access(access) => access.ahead,
+        Nest::Loop { body, .. } => loads_ahead(body),
+        Nest::Barrier => false,
     })
 }
 

@@ -86,7 +86,7 @@ impl<D: Dialect> Writer<'_, D> {
                 let (value, extent) = (fold(bound.value.clone()), fold(bound.extent.clone()));
                 let lanes = if bound.per_lane { width } else { 1 };
                 let (low, high) = self.open_sides(&value, &extent, lanes);
-                let before = |e: &Expr| self.is_fixed(e) && !mentions(e, &inner);
+                let before = |e: &Expr| self.is_fixed(e) && !inner.iter().any(|name| e.mentions(name));
                 // Of unknown range, a value might wrap between the constants.
                 let ranged = self.ranges.of(&value, Scalar::I32).is_some();
                 if !(low || high) || !ranged || !before(&value) || !before(&extent) {
@@ -108,13 +108,6 @@ impl<D: Dialect> Writer<'_, D> {
             }
         });
         found
-    }
-}
-
-fn mentions(expr: &Expr, names: &[&Name]) -> bool {
-    match expr {
-        Expr::Var(name) => names.contains(&name),
-        other => other.children().into_iter().any(|child| mentions(child, names)),
     }
 }
 

@@ -339,13 +339,8 @@ pub fn tree_words<S>(trees: &[Tree<S>], copied: u32, step: &mut impl FnMut(&S) -
         Tree::Lanes { body, first, .. } => u32::from(first.is_some()) + tree_words(body, copied, step),
         Tree::Step(own) => step(own),
         // What was loaded ahead is in registers already.
-        Tree::Copy(chunk) => {
-            if chunk.ahead.is_some() {
-                0
-            } else {
-                copied
-            }
-        }
+        Tree::Copy(chunk) if chunk.ahead.is_some() => 0,
+        Tree::Copy(_) => copied,
         Tree::Ahead { body, .. } => copied + tree_words(body, copied, step),
     };
     trees.iter().map(words).max().unwrap_or(0)

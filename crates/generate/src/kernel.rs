@@ -190,6 +190,7 @@ impl<'a> Reader<'a> {
             kept: 0,
             local: arrays.iter().map(|own| Bytes(own.len() as f64 * f64::from(own.element.bytes()))).sum(),
             ops: ops(nest, all),
+            chain: None,
         }
     }
 

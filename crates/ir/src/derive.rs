@@ -4,6 +4,7 @@
 //! A Program that cannot be described exactly is refused ([`NotAffine`]), never guessed at; of a place that depends on data it is said that it is
 //! any ([`Indirect`]).
 
+mod chain;
 mod forms;
 mod ops;
 mod registers;
@@ -122,6 +123,7 @@ impl Kernel {
             kept: 0,
             local: local_bytes(program),
             ops: OpCounts::of(program)?,
+            chain: chain::chain(program)?,
         })
     }
 }

@@ -373,7 +373,7 @@ fn bad_input_is_named_and_placed() {
         (
             "domain = [\"n\", \"n\"]",
             "domain = [64, 64]\ncolour = 3",
-            "unknown field `colour`, expected one of `name`, `block`, `domain`, `grid`, `fold`, `fold_mode`, `registers`, `local`, `flops`, `params`, `derived`, `origin`, `guard`, `block_order`, `field`, `loop`, `barrier`",
+            "unknown field `colour`, expected one of `name`, `block`, `domain`, `grid`, `fold`, `fold_mode`, `registers`, `local`, `chain`, `flops`, `params`, `derived`, `origin`, `guard`, `block_order`, `field`, `loop`, `barrier`",
             "colour",
             "",
         ),

@@ -152,6 +152,7 @@ fn small() -> Kernel {
         launch: LaunchShape { groups: vec![2], lanes: vec![4] },
         registers: 7,
         kept: 0,
+        chain: Some(9),
         local: Bytes(12.0),
         ops: OpCounts([((OpClass::Int, Scalar::U32, 3), 5)].into_iter().collect()),
     }

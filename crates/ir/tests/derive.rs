@@ -316,3 +316,34 @@ fn loads_that_are_under_way_while_others_compute() {
     assert_eq!(ahead(&format!("{meet}{put}{meet}let t = tile[7 - l]\n{kept}b[k, l] = t\n")), [false, false, false, false]);
     assert_eq!(ahead(&format!("{meet}{put}{kept}{meet}{load}{sum}")), [false, false, true, false, false]);
 }
+
+#[test]
+fn operations_that_wait_for_each_other() {
+    let chain = |body: &str| {
+        let text = format!(
+            "program chain {{\n  read buffer a: f32[64, 64]\n  write buffer b: f32[64, 64]\n  groups g = 1\n  lanes l = 8\n  {{\n    \
+             var x: f32 = 0.0\n    var y: f32 = 0.0\n{body}    b[0, l] = x + y\n  }}\n}}\n"
+        );
+        let program = Checked::new(warpsight_ir::text::parse(&text).expect("parses")).expect("valid");
+        Kernel::of(&program).expect("affine").chain
+    };
+    let (x, y) = ("x = x + a[k, l]\n", "y = fma(a[k, l], a[l, k], y)\n");
+    let times = |n: u32, body: &str| format!("for k in 0..{n} unroll none {{\n{body}}}\n");
+    assert_eq!(chain(""), Some(0));
+    assert_eq!(chain(&times(8, x)), Some(8));
+    // Two variables side by side: the longer one; two updates of one, one after the other.
+    assert_eq!(chain(&times(8, &[x, y, y].concat())), Some(16));
+    assert_eq!(chain(&[times(8, x), times(5, y)].concat()), Some(8));
+    // What is new each time waits for nothing.
+    assert_eq!(chain(&times(8, "x = a[k, l]\n")), Some(0));
+    // Variables of blocks one after another: the second reduction begins when the first has ended.
+    let block = |n: u32| format!("{{\n  var z: f32 = 0.0\n{}  y = z\n}}\n", times(n, "  z = z * a[k, l]\n"));
+    assert_eq!(chain(&[block(8), block(5)].concat()), Some(13));
+    assert_eq!(chain(&[block(8), times(5, x)].concat()), Some(13));
+    // The longer side counts.
+    let sides = format!("if l < 4 {{\n{}}} else {{\n{}}}\n", times(3, x), times(7, x));
+    assert_eq!(chain(&sides), Some(7));
+    // Trips that differ from lane to lane are not known, where they matter.
+    assert_eq!(chain("for k in 0..l unroll none {\n  x = x + a[k, l]\n}\n"), None);
+    assert_eq!(chain("for k in 0..l unroll none {\n  b[k, l] = 0.0\n}\n"), Some(0));
+}

@@ -105,6 +105,7 @@ fn any_kernel(rng: &mut fastrand::Rng) -> Kernel {
         launch: LaunchShape { groups, lanes },
         registers: 32,
         kept: 0,
+        chain: None,
         local: Bytes(0.0),
         ops: OpCounts::default(),
     }

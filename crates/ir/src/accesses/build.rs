@@ -90,6 +90,7 @@ impl Reader<'_> {
             registers,
             kept: kept(&items, &tensors, &self.vars(&order, &variables)),
             local: self.local(raw, &tensors)?,
+            chain: self.chain(raw)?,
             ops: self.operations(raw, fold.saturating_mul(again).saturating_mul(flops))?,
             accesses: Accesses {
                 nest: self.nest(&mut steps(items, barriers).peekable(), None, &variables),
@@ -323,6 +324,14 @@ impl Reader<'_> {
             };
         }
         Ok(local_arrays(tensors))
+    }
+
+    fn chain(&self, raw: &Raw) -> Result<Option<u64>> {
+        let Some(number) = &raw.chain else { return Ok(None) };
+        match self.number(number)? {
+            length @ 0.. => Ok(Some(length as u64)),
+            length => wrong(number.span(), format!("a chain of {length} operations"), Some("0 or more")),
+        }
     }
 
     /// Axes of the grid in launch order, fastest first.

@@ -38,6 +38,7 @@ pub(super) struct Raw {
     pub(super) fold_mode: FoldMode,
     pub(super) registers: Option<Spanned<Registers>>,
     pub(super) local: Option<Spanned<Number>>,
+    pub(super) chain: Option<Spanned<Number>>,
     pub(super) flops: Option<Arc<Spanned<Flops>>>,
     #[serde(default)]
     pub(super) params: BTreeMap<Spanned<String>, Spanned<Param>>,
@@ -108,7 +109,7 @@ impl Raw {
         let lists = [Some(&self.block), self.grid.as_ref(), self.fold.as_ref(), self.origin.as_ref()];
         let strides = self.field.iter().map(|field| field.strides.as_ref());
         let listed = lists.into_iter().chain(strides).flatten().flat_map(|list| list.get_ref());
-        let single = self.local.iter().chain(self.field.iter().filter_map(|field| field.align.as_ref()));
+        let single = self.local.iter().chain(&self.chain).chain(self.field.iter().filter_map(|field| field.align.as_ref()));
         let whether = self.field.iter().map(|field| &field.when).chain(self.barriers.iter().map(|own| &own.get_ref().when)).flatten();
         listed
             .chain(single)

@@ -46,6 +46,8 @@
 //! is written out, its loads are one, and only operations are repeated. Of several such loops beside each other the first has the accesses.
 //! Results name every such loop.
 //!
+//! `chain` is how many operations of a thread wait for each other, one after another, over all trips of its loops and all its points ([`Kernel::chain`]).
+//!
 //! Where `registers` are left out, they are estimated from what a thread loads and keeps, with a range that intervals cover.
 //!
 //! What is not known before the kernel runs is a parameter with a range: `m = { lo = 1, hi = 64, typical = 20 }`. Volumes and times are those

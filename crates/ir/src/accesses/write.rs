@@ -121,7 +121,7 @@ impl<'a> Writer<'a> {
     }
 
     fn text(&self) -> Result<String, Unwritable> {
-        let Kernel { name, launch, registers, kept: _, local, ops, accesses } = self.kernel;
+        let Kernel { name, launch, registers, kept: _, local, ops, chain, accesses } = self.kernel;
         let mut text = format!("name = {}\n", quoted(name));
         let mut key = |key: &str, value: String| text.push_str(&format!("{key} = {value}\n"));
         let mut grid = vec![0; launch.groups.len()];
@@ -136,6 +136,7 @@ impl<'a> Writer<'a> {
         if *local != local_arrays(&accesses.tensors) {
             key("local", format!("{}", local.0));
         }
+        chain.iter().for_each(|length| key("chain", length.to_string()));
         let no_word = |op: &_| Unwritable::NoWord(format!("operations of {op:?}"));
         let ops = ops.0.iter().map(|(op, n)| Ok(format!("{} = {n}", word(op.0, op.1, op.2).ok_or_else(|| no_word(op))?)));
         let ops = ops.collect::<Result<Vec<_>, Unwritable>>()?;

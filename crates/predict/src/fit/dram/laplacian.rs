@@ -192,7 +192,16 @@ impl Row {
         // As many as leave room for the waves that were reported.
         let waves = self.per_core * (self.block[0] * self.block[1]).unsigned_abs() / 256;
         let registers = (512 / waves / 8 * 8) as u32;
-        Kernel { name: "laplacian".into(), accesses, launch: LaunchShape { groups, lanes }, registers, kept: 0, local: Bytes(0.0), ops }
+        Kernel {
+            name: "laplacian".into(),
+            accesses,
+            launch: LaunchShape { groups, lanes },
+            registers,
+            kept: 0,
+            local: Bytes(0.0),
+            ops,
+            chain: None,
+        }
     }
 
     /// What stays for later blocks, where loads are spread over this part of a block's life.

@@ -33,7 +33,7 @@ pub fn report(work: &Work, on: &Profile, settings: &Settings) -> Result<Report, 
 /// As [`report`].
 pub fn report_knowing(work: &Work, on: &Profile, settings: &Settings, known: &Rc<Known>) -> Result<Report, NoEstimate> {
     let (Canonical { accesses, positions, never, .. }, form) = form::of(&work.kernel.accesses, settings.order, known);
-    let Kernel { name, launch, registers, kept, local, ops, .. } = work.kernel;
+    let Kernel { name, launch, registers, kept, local, ops, chain, .. } = work.kernel;
     let kernel = &Kernel {
         name: name.clone(),
         accesses,
@@ -42,6 +42,7 @@ pub fn report_knowing(work: &Work, on: &Profile, settings: &Settings, known: &Rc
         kept: *kept,
         local: *local,
         ops: ops.clone(),
+        chain: *chain,
     };
     let mut left = 0;
     // Barriers may be left.

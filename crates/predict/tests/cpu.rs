@@ -544,7 +544,7 @@ fn lines_that_cores_share_are_waited_for() {
     two.memory.llc = Cache::absent("none");
     assert!((waits("y = 64, x = 16", quarter, &two) - waits("x = 16, y = 64", quarter, &two)) > 4.0 * each(0.7));
     two.memory.dram_latency = Fact::unknown("nobody says");
-    let chain = "let v = a[y, x * 4 : 4] c[y, x * 4] = fma(fma(v, v, v), v, v)";
+    let chain = "var v: f32x4 = a[y, x * 4 : 4] for k in 0..8 unroll none { v = fma(v, v, v) } c[y, x * 4] = v";
     assert!(waits("y = 64, x = 16", chain, &two) > 0.0);
 }
 
@@ -654,4 +654,71 @@ fn prefetchers_follow_a_few_rows() {
     };
     let (few, many) = (waits(16), waits(64));
     assert!(many > 10.0 * few, "{few} {many}");
+}
+
+/// A row of 64 elements for each work-item, of which it stores one number.
+fn reduced(operations: &str) -> Report {
+    let text = format!(
+        "name = \"row\"\nblock = [64]\ndomain = [4096]\nregisters = 24\n{operations}\n[[loop]]\nname = \"k\"\ntrips = 8\n\
+         [[field]]\nname = \"A\"\nelement = \"f32\"\ndims = [8, 4096]\nload = [[\"k\", \"tx\"]]\n\
+         [[field]]\nname = \"B\"\nelement = \"f32\"\ndims = [4096]\nstore = [[\"tx\"]]\n"
+    );
+    of(&text, &cpu())
+}
+
+/// Exponentials are code of the same units: their cycles are added, and one of a single element takes as long as one of a register.
+#[test]
+fn special_functions_take_the_units_of_others() {
+    let cycles = |operations: &str| seconds(&reduced(&format!("flops = {{ {operations} }}")), Limiter::Fp) * 4.0 * 2.5e9 / 4096.0;
+    let close = |found: f64, expected: f64| assert!((found / expected - 1.0).abs() < 1e-9, "{found} {expected}");
+    close(cycles("f32x8_fma = 16"), 8.0);
+    close(cycles("f32x8_sfu = 16"), 128.0);
+    close(cycles("f32x8_fma = 16, f32x8_sfu = 16"), 136.0);
+    close(cycles("f32_sfu = 16"), 128.0);
+}
+
+/// What is combined in one variable waits for itself; in four, a quarter of that.
+#[test]
+fn updates_wait_for_each_other() {
+    let waits = |chain: u32| seconds(&reduced(&format!("flops = {{ f32x8 = 64 }}\nchain = {chain}")), Limiter::Latency);
+    let one = waits(64);
+    assert!((one / waits(16) - 4.0).abs() < 1e-9 && one > 0.0, "{one}");
+}
+
+/// One group keeps one of four cores busy: what is behind its caches takes four times as long, and three times what memory hands to all.
+#[test]
+fn cores_that_have_no_group_load_nothing() {
+    let walk = |groups: u32| {
+        let text = format!(
+            "name = \"walk\"\nblock = [64]\ngrid = [{groups}]\nregisters = 24\n[[loop]]\nname = \"k\"\ntrips = {}\n\
+             [[field]]\nname = \"A\"\nelement = \"f32\"\ndims = [{}, {}]\nload = [[\"k\", \"tx\"]]\n\
+             [[field]]\nname = \"B\"\nelement = \"f32\"\ndims = [{}]\nstore = [[\"tx\"]]\n",
+            (1 << 18) / groups,
+            (1 << 18) / groups,
+            64 * groups,
+            64 * groups
+        );
+        of(&text, &cpu())
+    };
+    let (one, four) = (walk(1), walk(4));
+    for (limiter, times) in [(Limiter::L2, 4.0), (Limiter::Llc, 4.0), (Limiter::Dram, 3.0)] {
+        let found = seconds(&one, limiter) / seconds(&four, limiter);
+        assert!((found / times - 1.0).abs() < 0.01, "{limiter:?} {found}");
+    }
+}
+
+/// The rest of a row is one line of many: that nobody foresees it is waited for once.
+#[test]
+fn rests_of_rows_are_few_lines() {
+    let waits = |rest: &str| {
+        let text = format!(
+            "name = \"row\"\nblock = [1]\ngrid = [64]\nregisters = 16\nflops = {{ f32 = 4000 }}\nchain = 0\n\
+             [[loop]]\nname = \"k\"\ntrips = 4000\n\
+             [[field]]\nname = \"A\"\nelement = \"f32\"\ndims = [8388608]\nload = [[\"16*k + 131072*bx\"]{rest}]\n\
+             [[field]]\nname = \"B\"\nelement = \"f32\"\ndims = [4096]\nstore = [[\"64*bx\"]]\n"
+        );
+        seconds(&of(&text, &cpu()), Limiter::Latency)
+    };
+    let (whole, with_rest) = (waits(""), waits(", [\"96000 + 131072*bx\"]"));
+    assert!(with_rest < 1.5 * whole && with_rest > whole, "{whole} {with_rest}");
 }

@@ -329,7 +329,7 @@ fn execution(host: &Host, clock: Fact<Hertz>) -> Execution {
                 let lanes = f64::from(lanes);
                 assumed(
                     lanes / 64.0,
-                    lanes / 16.0,
+                    lanes / 20.0,
                     lanes / 4.0,
                     "a vector division or root takes 4 to 16 cycles, a vectorised exponential about 20, a scalar library call more",
                 )

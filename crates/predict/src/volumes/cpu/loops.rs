@@ -260,9 +260,7 @@ impl<'a> Loops<'a> {
         let cores = f64::from(on.execution.cores.need(on, "execution.cores")?);
         let clock = on.execution.clock.need(on, "execution.clock")?.0;
         let per_core = |cycles: f64| Seconds(cycles / cores / clock);
-        let groups = self.kernel.launch.group_count() as f64;
-        // The last groups leave cores idle.
-        let share = (groups / cores).ceil() / (groups / cores);
+        let (groups, share) = (self.kernel.launch.group_count() as f64, self.uneven(cores));
         let start = on.execution.launch_overhead.get().map_or(0.0, |overhead| overhead.0);
         let arithmetic = self.arithmetic();
         // What no register is left for is loaded and stored by each operation on it.
@@ -271,8 +269,10 @@ impl<'a> Loops<'a> {
         let body =
             STEP * (1.0 + trips_of(self.kernel, &self.kernel.accesses.nest)) + arithmetic + found.body + spills + elements.instructions;
         let rate = on.execution.issue_per_clock.known_as("execution.issue_per_clock");
-        // A step's operations wait for each other as far as they make one result, and as many steps wait together as fit the core's window.
-        let chain = self.rows * self.steps() * CHAIN * arithmetic / found.results.max(1.0) * (body / WINDOW).min(1.0);
+        // A step's operations wait for each other, where nothing else is known as far as they make one result, and as many steps wait together as
+        // fit the core's window.
+        let each = self.kernel.chain.map_or(arithmetic / found.results.max(1.0), |own| own as f64);
+        let chain = self.rows * self.steps() * CHAIN * each * (body / WINDOW).min(1.0);
         let issue = rate.map(|rate| self.rows * (self.steps() * body + ROW + found.row) / rate);
         let known = on.execution.lsu_lanes.known_as("execution.lsu_lanes");
         let vectors = (spills + elements.moved) * self.pieces(self.vector());
@@ -284,10 +284,16 @@ impl<'a> Loops<'a> {
             (Limiter::L1, known.map(|_| Seconds(per_core(l1_cycles).0 * share))),
             (
                 Limiter::Latency,
-                waits.or_else(|unknown| if chain > 0.0 { Ok(0.0) } else { Err(unknown) }).map(|waits| per_core(waits.max(chain * share))),
+                waits.or_else(|unknown| if chain > 0.0 { Ok(0.0) } else { Err(unknown) }).map(|waits| per_core(waits.max(chain) * share)),
             ),
         ];
         Ok((limits, l1_cycles))
+    }
+
+    /// How much longer what cores do takes because the last groups, or the only ones, leave some of them idle.
+    pub(super) fn uneven(&self, cores: f64) -> f64 {
+        let each = self.kernel.launch.group_count() as f64 / cores;
+        each.ceil() / each
     }
 
     /// What single elements cost that are multiplied by vectors. An instruction takes an element from memory where it is used once, and no
@@ -372,7 +378,8 @@ impl<'a> Loops<'a> {
     }
 
     /// Share of a field's lines that no prefetcher foresees: of runs of neighbouring lines, the first few. What accesses that move alike touch
-    /// side by side, as those that are written out of a loop do, is one run.
+    /// side by side, as those that are written out of a loop do, is one run; of what moves otherwise, as the rest of a loop does, each counts for
+    /// the bytes that it touches.
     pub(super) fn unforeseen(&self, field: &Field, units: &[Var], line: f64) -> f64 {
         let stride = |touch: &Touch, var: &Var| touch.stride(&field.geometry, var.id).abs() as f64;
         let place = |touch: &Touch| {
@@ -387,7 +394,7 @@ impl<'a> Loops<'a> {
                 None => alike.push((touch, vec![place(touch)])),
             }
         }
-        let mut most = 0.0_f64;
+        let (mut all, mut unseen) = (0.0, 0.0);
         for (touch, mut touched) in alike {
             touched.sort_by(|a, b| a.0.total_cmp(&b.0));
             let mut pieces: Vec<(f64, f64)> = vec![];
@@ -399,6 +406,9 @@ impl<'a> Loops<'a> {
             }
             let mut run = pieces.iter().map(|own| own.1 - own.0).fold(f64::INFINITY, f64::min);
             let mut streams = pieces.len() as f64;
+            let moving = touch.loops.iter().filter(|var| stride(touch, var) > 0.0);
+            let trips: f64 = moving.map(|var| f64::from(var.count)).product();
+            let bytes = trips * pieces.iter().map(|own| own.1 - own.0).sum::<f64>();
             let inner = touch.loops.iter().rev().chain(self.along.iter());
             for var in inner.chain(units).filter(|var| var.count > 1 && stride(touch, var) > 0.0) {
                 let count = f64::from(var.count);
@@ -410,9 +420,9 @@ impl<'a> Loops<'a> {
                     streams *= count;
                 }
             }
-            most = most.max((TRAINED * line / run).min(1.0));
+            (all, unseen) = (all + bytes, unseen + bytes * (TRAINED * line / run).min(1.0));
         }
-        most
+        if all > 0.0 { unseen / all } else { 0.0 }
     }
 }
 
@@ -428,7 +438,8 @@ pub(super) fn has_loop(nest: &[Nest]) -> bool {
     nest.iter().any(|node| matches!(node, Nest::Loop { body, .. } if !has_barrier(body) || has_loop(body)))
 }
 
-/// Cycles of arithmetic units, the slowest kind.
+/// Cycles of arithmetic units, which run the code of special functions, too: of a work-item by itself for a whole register, however few of its lanes
+/// are used.
 fn fp(loops: &Loops, on: &Profile) -> Result<f64, Unknown> {
     let e = &on.execution;
     let items = loops.rows * loops.along.map_or(1.0, |var| f64::from(var.count));
@@ -436,6 +447,10 @@ fn fp(loops: &Loops, on: &Profile) -> Result<f64, Unknown> {
     for (&(class, scalar, width), &n) in &loops.kernel.ops.0 {
         let lanes = n as f64 * f64::from(width) * items;
         match (class, scalar) {
+            (OpClass::Special, _) if loops.lanes == 1 => {
+                let bytes = f64::from(width) * f64::from(scalar.bytes());
+                special += n as f64 * items * (bytes / loops.register).ceil() * loops.register / WORD;
+            }
             (OpClass::Special, _) => special += lanes,
             (_, Scalar::F64 | Scalar::I64 | Scalar::U64) => double += lanes,
             _ => float += lanes,
@@ -446,5 +461,5 @@ fn fp(loops: &Loops, on: &Profile) -> Result<f64, Unknown> {
     // Both types share their units.
     let vectors =
         over(float, &e.fma_per_clock, "execution.fma_per_clock")? + over(double, &e.fma64_per_clock, "execution.fma64_per_clock")?;
-    Ok(vectors.max(over(special, &e.special_per_clock, "execution.special_per_clock")?))
+    Ok(vectors + over(special, &e.special_per_clock, "execution.special_per_clock")?)
 }

@@ -18,6 +18,7 @@ import ctypes
 import functools
 import importlib.metadata
 import json
+import math
 import os
 import statistics
 import sys
@@ -54,7 +55,18 @@ MOBILE += [(960, 7, 320, 1, 1), (320, 7, 1280, 1, 1)]
 DEPTHWISE = [(32, 112, 1), (96, 112, 2), (144, 56, 1), (144, 56, 2), (192, 28, 1), (192, 28, 2), (384, 14, 1), (576, 14, 1), (576, 14, 2), (960, 7, 1)]
 # A product is off by some 1e-7, and by 1e-3 where it was rounded to half precision.
 WRONG = 1e-5
-ROWS = ["softmax n=1024 c=1000", "softmax n=64 c=128256", "softmax n=8 c=1000000", "layernorm n=1024 c=1024", "layernorm n=64 c=128256"]
+ROWS = [
+    "softmax n=1024 c=1000",
+    "softmax n=64 c=128256",
+    "softmax n=8 c=1000000",
+    "layernorm n=1024 c=1024",
+    "layernorm n=64 c=128256",
+    "matmul m=1 n=1 k=4000000 weights=none",
+    "maxpool n=1 c=64 h=112 w=112 r=3 s=3 stride=2 pad=1",
+    "avgpool n=1 c=192 h=28 w=28 r=3 s=3 stride=1 pad=1",
+    "relu n=1024 c=1000",
+    "add n=1024 c=1000",
+]
 
 
 def timed(run, runs):
@@ -189,16 +201,29 @@ def conv(c, extent, k, r, stride, groups=1):
 
 
 def rows(op):
-    sizes = dict(word.split("=") for word in op.split()[1:])
-    shape = int(sizes["n"]), int(sizes["c"])
-    x = numbers(*shape)
-    y = np.empty_like(x)
-    if op.startswith("softmax"):
-        peer = session([helper.make_node("Softmax", ["x"], ["y"], axis=1)], {"x": shape}, ["y"], {})
+    """An operator that moves more than it computes: its peer, and a copy of as many bytes as it has to read and write."""
+    kind, *words = op.split()
+    sizes = {key: int(value) for key, value in (word.split("=") for word in words if not word.startswith("weights"))}
+    n, c, h, w, k = (sizes.get(key, 1) for key in "nchwk")
+    shapes, constants, attributes = {"x": (n, c)}, {}, {}
+    if kind == "softmax":
+        name, out, attributes = "Softmax", n * c, {"axis": 1}
+    elif kind == "layernorm":
+        name, out, constants, attributes = "LayerNormalization", n * c, {"s": numbers(c), "b": numbers(c)}, {"axis": 1}
+    elif kind == "matmul":
+        name, out, shapes = "MatMul", sizes["m"] * n, {"x": (sizes["m"], k), "b": (k, n)}
+    elif kind == "add":
+        name, out, shapes = "Add", n * c, {"x": (n, c), "b": (n, c)}
+    elif kind == "relu":
+        name, out = "Relu", n * c
     else:
-        constants = {"s": numbers(shape[1]), "b": numbers(shape[1])}
-        peer = session([helper.make_node("LayerNormalization", ["x", "s", "b"], ["y"], axis=1)], {"x": shape}, ["y"], constants)
-    # The bytes that such an operator has to move: in and out once.
+        r, s, stride, pad = (sizes[key] for key in ("r", "s", "stride", "pad"))
+        name, shapes = {"maxpool": "MaxPool", "avgpool": "AveragePool"}[kind], {"x": (n, c, h, w)}
+        attributes = {"kernel_shape": [r, s], "strides": [stride] * 2, "pads": [pad] * 4}
+        out = n * c * ((h + 2 * pad - r) // stride + 1) * ((w + 2 * pad - s) // stride + 1)
+    peer = session([helper.make_node(name, [*shapes, *constants], ["y"], **attributes)], shapes, ["y"], constants)
+    x = numbers((sum(math.prod(shape) for shape in shapes.values()) + out) // 2)
+    y = np.empty_like(x)
     return {"name": op, "op": op, "bytes": 8 * x.size, "peers": {"copy": lambda: np.copyto(y, x), "onnxruntime": peer}}
 
 

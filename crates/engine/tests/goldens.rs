@@ -42,6 +42,7 @@ fn operators() -> Vec<(&'static str, Operator)> {
         ("matmul-row", parse("matmul m=1 n=40 k=200 weights=none")),
         ("softmax", parse("softmax n=30 c=10")),
         ("softmax-rows", sequence("rows", parse("softmax n=30 c=70"))),
+        ("layernorm-accumulators", sequence("rows", parse("layernorm n=30 c=70"))),
         ("softmax-kept", sequence("rows_kept", parse("softmax n=30 c=70"))),
         ("winograd", sequence("winograd2", parse("conv2d n=1 c=8 h=7 w=13 k=12 r=3 s=3 stride=1 pad=1"))),
         ("deconv2d", parse("deconv2d n=1 c=6 h=5 w=7 k=8 r=3 s=3 stride=2 pad=1")),

@@ -6,14 +6,15 @@ mod winograd;
 use crate::candidates::rows::{keeping, one_walk};
 use crate::candidates::winograd::{F2, F4, Transforms, step_error};
 use crate::expr::{Axis, AxisId, Combine, Index, Operator, Role, ScalarExpr, Tensor, TensorExpr};
-use crate::operators::split::{in_parts, whole};
+use crate::operators::split::{in_parts, in_runs, whole};
+use crate::schedule::{deep_axis, runs_along};
 use warpsight_ir::Name;
 use warpsight_ir::range::Interval;
 
 /// One way to compute an operator.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Candidate {
-    /// For people: `direct`, `padded`, `packed`, `split16`.
+    /// For people: `direct`, `padded`, `packed`, `split16`, `runs16`.
     pub name: &'static str,
     /// Its expressions. Names of the tensors read and written from outside are those of the operator.
     pub operator: Operator,
@@ -27,7 +28,8 @@ pub struct Candidate {
 /// `padded`: a tensor that a reduction reads beyond its ends is first copied into one that has the zeros read there, so that the reduction
 /// asks for no bounds. `packed`: an operand of a product that many results share is first copied so that what is read for neighbouring
 /// results may lie together, in blocks of them ([`crate::Place::Blocks`]). `split16`, `split256`: partial results of about so many parts of a
-/// reduction that has few results, then their combination, so that groups share it. `rows`: reductions of a row and what is made of its elements
+/// reduction that has few results, then their combination, so that groups share it; `runs16`, `runs256`: the same of parts whose terms follow each
+/// other in memory, where all that is reduced does. `rows`: reductions of a row and what is made of its elements
 /// with them, as in softmax and normalisation, in one kernel ([`TensorExpr::before`]), whose lanes share rows that are too long for one to
 /// add up; `rows_kept`: the same, with what
 /// is made twice of each element, such as an exponential, put where its result will be ([`crate::expr::Reduction::kept`]). `winograd2`, `winograd4`: a convolution of windows of 3 × 3 by
@@ -47,14 +49,17 @@ pub struct Candidate {
 pub fn candidates(operator: &Operator) -> Vec<Candidate> {
     let direct = Candidate { name: "direct", operator: operator.clone(), error: 0.0 };
     let others = [("padded", padded as Rewrite), ("packed", packed), ("split16", split::<16>), ("split256", split::<256>)];
-    let one = one_walk(&whole(&operator.steps));
+    let uncut = Operator { kind: operator.kind.clone(), steps: whole(&operator.steps) };
+    let runs = [("runs16", runs::<16> as Rewrite), ("runs256", runs::<256>)];
+    let runs = runs.into_iter().filter_map(|(name, rewrite)| rewritten(&uncut, name, rewrite));
+    let one = one_walk(&uncut.steps);
     let kept = one.as_ref().and_then(keeping);
     let one = [("rows", one), ("rows_kept", kept)].into_iter().filter_map(|(name, step)| {
         Some(Candidate { name, operator: Operator { kind: operator.kind.clone(), steps: vec![step?] }, error: 0.0 })
     });
     let others = others.into_iter().filter_map(|(name, rewrite)| rewritten(operator, name, rewrite));
     let tiled = [("winograd2", &F2), ("winograd4", &F4)].into_iter().filter_map(|(name, transforms)| by_tiles(operator, name, transforms));
-    std::iter::once(direct).chain(others).chain(one).chain(tiled).collect()
+    std::iter::once(direct).chain(others).chain(runs).chain(one).chain(tiled).collect()
 }
 
 fn by_tiles(operator: &Operator, name: &'static str, transforms: &Transforms) -> Option<Candidate> {
@@ -123,9 +128,19 @@ const SHORTEST: i64 = 64;
 
 /// A reduction in parts, and their combination.
 fn split<const PARTS: i64>(step: &TensorExpr) -> Option<Vec<TensorExpr>> {
+    splits(step, PARTS).then(|| in_parts(step, PARTS)).flatten()
+}
+
+/// The same in runs, where these lie in memory.
+fn runs<const PARTS: i64>(step: &TensorExpr) -> Option<Vec<TensorExpr>> {
+    let along = || deep_axis(step).is_some_and(|a| runs_along(step, a));
+    (splits(step, PARTS) && along()).then(|| in_runs(step, PARTS)).flatten()
+}
+
+fn splits(step: &TensorExpr, parts: i64) -> bool {
     let results: i64 = step.axes.iter().map(|axis| axis.extent).product();
-    let longest = step.reduce.iter().map(|axis| axis.extent).max()?;
-    (results <= FEW && longest / PARTS >= SHORTEST).then(|| in_parts(step, PARTS)).flatten()
+    let longest = step.reduce.iter().map(|axis| axis.extent).max();
+    results <= FEW && longest.is_some_and(|longest| longest / parts >= SHORTEST)
 }
 
 /// Results that share what is read of a packed operand, at least: with fewer a copy of it costs what it saves.

@@ -20,6 +20,7 @@ mod terms;
 pub use evaluate::Evaluator;
 
 use smallvec::SmallVec;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use warpsight_ir::interpret::{larger, smaller};
 use warpsight_ir::{Affine, BinaryOp, Name, Scalar, UnaryOp};
@@ -488,23 +489,26 @@ impl TensorExpr {
     pub fn is_known(&self) -> bool {
         self.inputs.iter().all(|tensor| tensor.role == Role::Weight)
     }
-    /// Terms whose known factor is not 0, over one walk through all points of the axes that it depends on; `None` where terms have none.
-    pub fn known_terms(&self) -> Option<u64> {
+    /// Terms whose known factor is not 0, over one walk through all points of the axes that it depends on, and the most of any result; `None` where
+    /// terms have none.
+    pub fn known_terms(&self) -> Option<(u64, u64)> {
         let own = self.coefficients.as_ref()?;
         let axes: Vec<(AxisId, i64)> = own.at.terms().iter().filter_map(|(a, _)| Some((*a, self.all_axes().nth(a.0)?.extent))).collect();
         let points: i64 = axes.iter().map(|axis| axis.1).product();
-        let there = |flat: &i64| {
-            let mut left = *flat;
+        let mut each: BTreeMap<Vec<i64>, u64> = BTreeMap::new();
+        for flat in 0..points {
+            let mut left = flat;
             let mut digit = |extent: i64| {
                 let own = left % extent;
                 left /= extent;
                 own
             };
             let digits: Vec<i64> = axes.iter().map(|axis| digit(axis.1)).collect();
-            own.value(|a| axes.iter().position(|axis| axis.0 == a).map_or(0, |n| digits[n])) != 0.0
-        };
-        let terms = (0..points).filter(there).count() as u64;
-        Some(terms)
+            let there = own.value(|a| axes.iter().position(|axis| axis.0 == a).map_or(0, |n| digits[n])) != 0.0;
+            let result = axes.iter().zip(digits).filter(|own| own.0.0.0 < self.axes.len()).map(|own| own.1).collect();
+            *each.entry(result).or_default() += u64::from(there);
+        }
+        Some((each.values().sum(), each.values().copied().max().unwrap_or(0)))
     }
     /// Whether each work-item walks over all of an axis: one that known factors depend on.
     pub fn written_out(&self, a: AxisId) -> bool {

@@ -190,7 +190,7 @@ impl<'a> Reader<'a> {
             kept: 0,
             local: arrays.iter().map(|own| Bytes(own.len() as f64 * f64::from(own.element.bytes()))).sum(),
             ops: ops(nest, all),
-            chain: None,
+            chain: Some(chain(nest, all)),
         }
     }
 
@@ -456,6 +456,7 @@ fn ops(nest: &Nest, all: &[Tree<Steps>]) -> OpCounts {
             counter.count(pass.epilogue, (acc, nest.width()), points, &mut ops);
         } else if pass.combine != Combine::Each {
             ops.add(OpClass::Float, nest.number, own, points * nest.halves().count() as u64);
+            ops.add(OpClass::Float, nest.number, nest.width(), points * u64::from(nest.schedule.accumulators - 1));
             nest.folds().for_each(|lanes| ops.add(OpClass::Float, nest.number, lanes, points));
             // Written wherever the accumulator is, or once, where lanes have others to combine it with.
             let mut uses = 0;
@@ -466,6 +467,34 @@ fn ops(nest: &Nest, all: &[Tree<Steps>]) -> OpCounts {
         }
     }
     ops
+}
+
+/// How many updates of accumulators wait for each other: those of the passes one after another.
+fn chain(nest: &Nest, all: &[Tree<Steps>]) -> u64 {
+    let reductions = nest.expr.passes().filter(|pass| pass.combine != Combine::Each && !nest.expr.reduce.is_empty());
+    let of_pass = |pass: Pass| match nest.schedule.known.filter(|_| pass.coefficients.is_some()) {
+        Some(known) => u64::from(known.longest),
+        None => {
+            let mut updates = SmallVec::from_elem(0, nest.schedule.accumulators as usize + 1);
+            count_updates(nest, all, 1, &mut updates);
+            updates.into_iter().max().unwrap_or(0)
+        }
+    };
+    reductions.map(of_pass).sum()
+}
+
+/// Counts the updates of each accumulator of a point; of what makes no whole vector last.
+fn count_updates(nest: &Nest, trees: &[Tree<Steps>], times: u64, updates: &mut SmallVec<[u64; 5]>) {
+    for tree in trees {
+        match tree {
+            Tree::Loop { trips, body, .. } => count_updates(nest, body, times * u64::from(*trips), updates),
+            Tree::Lanes { body, .. } | Tree::Ahead { body, .. } => count_updates(nest, body, times, updates),
+            Tree::Step(steps) if steps.width != nest.width() => updates[nest.schedule.accumulators as usize] += times * steps.count(),
+            Tree::Step(steps) if nest.schedule.accumulators == 1 => updates[0] += times * steps.count(),
+            Tree::Step(steps) => steps.each(&mut |point| updates[nest.turn(point) as usize] += times),
+            Tree::Copy(_) => {}
+        }
+    }
 }
 
 fn count_trees(counter: &Counter, trees: &[Tree<Steps>], times: u64, ops: &mut OpCounts) {

@@ -5,7 +5,7 @@ mod offers;
 
 use crate::expr::{AxisId, Index, Tensor, TensorExpr};
 use crate::knobs::legal::meeting_pays;
-use crate::knobs::offers::{MOST_PLACES, places, reduction_lanes, stage_trips, stages, without_rest};
+use crate::knobs::offers::{MOST_PLACES, accumulators, places, reduction_lanes, stage_trips, stages, without_rest};
 use crate::layout::{Place, packed_dim};
 use crate::parts::Part;
 use crate::passes::Passes;
@@ -82,6 +82,8 @@ pub struct Knobs {
     pub stage_trips: Vec<i32>,
     /// Lanes that may share a reduction.
     pub reduction_lanes: Vec<i32>,
+    /// Variables that a result may be combined in.
+    pub accumulators: Vec<i32>,
     /// Positions of the knobs by which work-items of a group meet, each with its value by which they do not, and for what they meet.
     pub meeting: SmallVec<[(usize, i32, Meeting); 2]>,
     /// Work-group shapes over the main axes.
@@ -136,10 +138,11 @@ impl Knobs {
 
         let (stages, reduction_lanes) = (stages(expr, deep, &main), reduction_lanes(expr, deep));
         let stage_trips = stage_trips(expr, deep.filter(|_| stages.len() > 1));
+        let accumulators = accumulators(expr, deep);
         let space = ConfigSpace { knobs: vec![] };
         let (groups, meeting) = (vec![], SmallVec::new());
         let points = expr.axes.iter().enumerate().filter(|own| expr.written_out(AxisId(own.0))).map(|own| own.1.extent as u32).product();
-        let known = expr.known_terms().map(|terms| Known { points, terms: terms as u32 });
+        let known = expr.known_terms().map(|(terms, longest)| Known { points, terms: terms as u32, longest: longest as u32 });
         let mut knobs = Self {
             main,
             vector_axes,
@@ -150,6 +153,7 @@ impl Knobs {
             stages,
             stage_trips,
             reduction_lanes,
+            accumulators,
             meeting,
             groups,
             known,
@@ -216,6 +220,9 @@ impl Knobs {
         }
         if self.reduction_lanes.len() > 1 {
             knobs.push(number("reduction_lanes".into(), self.reduction_lanes.clone()));
+        }
+        if self.accumulators.len() > 1 {
+            knobs.push(number("accumulators".into(), self.accumulators.clone()));
         }
         knobs.push(labelled(GROUP, self.groups.iter().map(|g| g.iter().map(u32::to_string).collect::<Vec<_>>().join("x")).collect()));
         knobs.push(labelled("lanes_first", self.names(expr, &self.main[..self.main.len().min(2)])));
@@ -348,6 +355,7 @@ impl Knobs {
             if self.stages.len() > 1 { (&self.stages[next() as usize], next() == 1) } else { (&[], false) };
         let stage_trips = if self.stage_trips.len() > 1 { next().into() } else { 1 };
         let reduction_lanes = if self.reduction_lanes.len() > 1 { next().into() } else { 1 };
+        let accumulators = if self.accumulators.len() > 1 { next() as u32 } else { 1 };
         let (group, first) = (next(), next());
 
         let vector = self.vector_axes.get(vector_axis).filter(|_| width > 1).copied();
@@ -356,8 +364,13 @@ impl Knobs {
         if (width == 1 && vector_axis != 0) || !vector.is_none_or(fits) {
             return None;
         }
-        // Before anything is laid out: of what is drawn much is.
-        if self.is_too_large(tile.iter().product(), vector.map_or(1, |_| width)) {
+        let window_unrolled = window == 1 || expr.coefficients.is_some();
+        // Before anything is laid out: of what is drawn much is not legal.
+        let points = tile.iter().product();
+        let windows = || self.window.iter().map(|&a| axis(expr, a).extent).product::<i64>();
+        let terms = unroll * if window_unrolled { windows() } else { 1 };
+        let turns = accumulators == 1 || stage.is_empty() && Self::take_turns(accumulators.into(), points, terms);
+        if !turns || self.is_too_large(points, vector.map_or(1, |_| width)) {
             return None;
         }
         // Parallel axes, the one whose lanes run fastest first.
@@ -370,7 +383,6 @@ impl Knobs {
             }
         }
         launched.extend((0..parallel).map(AxisId).filter(|a| !self.main.contains(a)));
-        let window_unrolled = window == 1 || expr.coefficients.is_some();
         let rolled: &[AxisId] = if window_unrolled { self.deep.as_slice() } else { &self.orders[order] };
 
         let mut inside = Inside::new(parallel + expr.reduce.len());
@@ -402,6 +414,7 @@ impl Knobs {
             loops: inside.loops,
             stages: SmallVec::new(),
             ahead,
+            accumulators,
             places: SmallVec::from_elem(Place::Buffer, expr.inputs.len() + 1),
             known: self.known,
         };

@@ -60,9 +60,13 @@ impl<'a> Names<'a> {
     pub fn block(&self, a: AxisId) -> Name {
         self.free(format!("{}0", axis(self.expr, a).name))
     }
-    /// The n-th accumulator.
-    pub fn acc(&self, n: usize) -> Name {
-        self.free(format!("acc{n}"))
+    /// An accumulator of the n-th point: the one of so many whose turn it is.
+    pub fn acc(&self, n: usize, (turn, of): (u32, u32)) -> Name {
+        self.free(if of == 1 { format!("acc{n}") } else { format!("acc{n}_{turn}") })
+    }
+    /// What all accumulators of a point come to.
+    pub fn joined(&self) -> Name {
+        self.free("joined".to_owned())
     }
     /// What the n-th accumulator has no whole vector for.
     pub fn rest(&self, n: usize) -> Name {

@@ -156,10 +156,11 @@ impl<'a> Nest<'a> {
     /// Registers of the values of a reduction in scope at once, of which its steps have so many loaded, and its ends so many, with the value
     /// that is stored if it is.
     pub fn words(&self, loaded: u32, loaded_at_end: u32, stored: bool) -> u32 {
-        let points = self.points();
+        let (points, turns) = (self.points(), self.schedule.accumulators);
         let accumulators =
-            if self.expr.reduce.is_empty() { 0 } else { points * (self.words_of(self.width()) + u32::from(self.has_rest())) };
-        let folded = self.folds().map(|width| self.words_of(width)).sum::<u32>();
+            if self.expr.reduce.is_empty() { 0 } else { points * (turns * self.words_of(self.width()) + u32::from(self.has_rest())) };
+        let joined = if turns > 1 { self.words_of(self.width()) } else { 0 };
+        let folded = joined + self.folds().map(|width| self.words_of(width)).sum::<u32>();
         // What lanes have in common is loaded once more.
         let (before, total) = if self.reduction_lanes > 1 { (folded, self.words_of(self.out_width())) } else { (0, folded) };
         let value = if stored { self.stored_words(self.out_width()) } else { 0 };
@@ -258,6 +259,12 @@ impl<'a> Nest<'a> {
     pub fn folds(&self) -> impl Iterator<Item = u8> + use<> {
         let least = self.out_width();
         std::iter::successors(Some(self.width()), |lanes| Some(lanes / 2)).skip(1).take_while(move |lanes| *lanes >= least)
+    }
+
+    /// The accumulator whose turn a point of the reduction is, of whole vectors: neighbours have different ones.
+    pub fn turn(&self, point: &[i64]) -> u32 {
+        let steps: i64 = point.iter().zip(&self.walks).map(|(at, walk)| at / walk.lanes).sum();
+        steps.rem_euclid(self.schedule.accumulators.into()) as u32
     }
 
     /// Whether terms are left that make no whole vector of a reduction.

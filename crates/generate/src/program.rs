@@ -190,7 +190,7 @@ impl Writer<'_> {
         let (mut stmts, start) = (vec![], literal(number, pass.combine.start()));
         let ty = Type::vector(number, self.nest.width());
         for n in 0..tile.len() {
-            stmts.push(Stmt::Var { name: self.names.acc(n), ty, init: splat(start.clone(), ty.width) });
+            stmts.extend(self.accumulators(n).map(|name| Stmt::Var { name, ty, init: splat(start.clone(), ty.width) }));
             if self.nest.has_rest() {
                 stmts.push(Stmt::Var { name: self.names.rest(n), ty: Type::scalar(number), init: start.clone() });
             }
@@ -380,7 +380,8 @@ impl Writer<'_> {
                     continue;
                 }
                 let at = At { tile: own, point, width, looped: &step.looped };
-                let name = if width == self.nest.width() { self.names.acc(n) } else { self.names.rest(n) };
+                let turn = (self.nest.turn(point), self.nest.schedule.accumulators);
+                let name = if width == self.nest.width() { self.names.acc(n, turn) } else { self.names.rest(n) };
                 let acc = || Expr::Var(name.clone());
                 let mut value = |s: &ScalarExpr| self.value(s, at, &mut items, None);
                 let updated = match (pass.combine, pass.body) {
@@ -418,10 +419,28 @@ impl Writer<'_> {
         stmts
     }
 
-    /// The value of an accumulator: one half of its lanes onto the other until one is left where they lie along the reduction, then what
-    /// made no whole vector.
+    /// The accumulators of a point.
+    fn accumulators(&self, n: usize) -> impl Iterator<Item = Name> {
+        let of = self.nest.schedule.accumulators;
+        (0..of).map(move |turn| self.names.acc(n, (turn, of)))
+    }
+
+    /// The value of the accumulators of a point together: one half of their lanes onto the other until one is left where they lie along the
+    /// reduction, then what made no whole vector.
     fn folded(&self, combine: Combine, n: usize, stmts: &mut Vec<Stmt>) -> Expr {
-        let mut value = Expr::Var(self.names.acc(n));
+        let mut parts: Vec<Expr> = self.accumulators(n).map(Expr::Var).collect();
+        let several = parts.len() > 1;
+        while parts.len() > 1 {
+            let others = parts.split_off(parts.len().div_ceil(2));
+            let pairs = others.into_iter().enumerate();
+            pairs.for_each(|(n, other)| parts[n] = Expr::binary(combine.operation(), parts[n].clone(), other));
+        }
+        // A schedule has one at least.
+        let mut value = parts.pop().unwrap_or_else(|| splat(literal(self.nest.number, combine.start()), self.nest.width()));
+        if several {
+            stmts.push(Stmt::Let { name: self.names.joined(), value });
+            value = Expr::Var(self.names.joined());
+        }
         for width in self.nest.folds() {
             let half = |start: u8| Expr::Slice { vector: Box::new(value.clone()), start, width };
             stmts.push(Stmt::Let { name: self.names.folded(width), value: Expr::binary(combine.operation(), half(0), half(width)) });

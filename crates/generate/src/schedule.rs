@@ -1,6 +1,6 @@
 //! What a schedule is: loops over parts of axes in their order, what is kept nearer in them, and where tensors lie.
 
-use crate::expr::{Axis, AxisId, Combine, Index, TensorExpr};
+use crate::expr::{Axis, AxisId, Combine, Index, Tensor, TensorExpr};
 use crate::layout::{Place, is_free};
 use smallvec::SmallVec;
 use std::fmt::Write;
@@ -55,6 +55,8 @@ pub struct Known {
     pub points: u32,
     /// Terms of all these points whose factor is not 0.
     pub terms: u32,
+    /// The same of one of them, the most.
+    pub longest: u32,
 }
 
 /// One configuration.
@@ -67,6 +69,8 @@ pub struct Schedule {
     pub stages: SmallVec<[Stage; 2]>,
     /// Whether what a trip copies is loaded while the one before computes, and held in registers until the group meets.
     pub ahead: bool,
+    /// Variables that each result of a reduction is combined in, terms that follow each other taking turns: what they come to is combined at the end.
+    pub accumulators: u32,
     /// Where each tensor (inputs, then output) lies.
     pub places: SmallVec<[Place; 8]>,
     /// `None` where terms have no known factors.
@@ -150,7 +154,8 @@ impl Schedule {
         let copied = self.stages.iter().all(|own| own.tensor < expr.inputs.len() && self.can_copy(expr, own.at));
         let loops = self.loops.iter().all(bound) && self.loops.windows(2).all(next) && launched && shared <= 1;
         let ahead = !self.ahead || self.copies_again();
-        loops && (0..all).all(|a| self.covers(expr, AxisId(a))) && copied && ahead && self.places.len() == expr.inputs.len() + 1
+        let turns = self.accumulators == 1 || self.accumulators > 1 && !expr.reduce.is_empty();
+        loops && turns && (0..all).all(|a| self.covers(expr, AxisId(a))) && copied && ahead && self.places.len() == expr.inputs.len() + 1
     }
 
     /// Whether each loop of an axis has the trips of those inside as its step, and all together walk over it, but for what makes no whole trip
@@ -197,6 +202,9 @@ impl Schedule {
                 let _ = writeln!(text, "{pad}  copy {} to local memory{when}", expr.inputs[stage.tensor].name);
             }
         }
+        if self.accumulators > 1 {
+            let _ = writeln!(text, "each result in {} accumulators", self.accumulators);
+        }
         text
     }
 }
@@ -215,28 +223,34 @@ impl Bind {
     }
 }
 
-/// Whether all that a reduction reads along an axis of it is consecutive in memory, row by row. Constants are laid out along results
-/// instead, where neighbouring lanes share what else is read.
+/// Whether all that a reduction reads along an axis of it is consecutive in memory, row by row. Constants that have a
+/// dimension of results are laid out along it instead, where neighbouring lanes share what else is read.
 pub fn runs_along(expr: &TensorExpr, a: AxisId) -> bool {
     let (mut any, mut all) = (false, true);
-    let along = |index: &[Index], free: bool| {
+    let along = |index: &[Index], tensor: &Tensor| {
         let moving: SmallVec<[usize; 4]> = (0..index.len()).filter(|&d| index[d].coefficient(a) != 0).collect();
+        let result = |own: &AxisId| expr.axes.get(own.0).is_some_and(|axis| axis.extent > 1);
+        let of_results = |d: usize| index.iter().enumerate().any(|(e, form)| e != d && form.terms().iter().any(|term| result(&term.0)));
         match moving[..] {
             [] => None,
-            [d] => Some(index[d].coefficient(a) == 1 && (free && expr.stores_each() || d + 1 == index.len() && !free)),
+            _ if is_free(tensor) && expr.stores_each() => Some(moving.len() == 1 && index[moving[0]].coefficient(a) == 1),
+            [d] => {
+                let last = tensor.shape[d + 1..].iter().all(|&extent| extent == 1);
+                Some(index[d].coefficient(a) == 1 && last && !(is_free(tensor) && of_results(d)))
+            }
             _ => Some(false),
         }
     };
     for pass in expr.passes() {
         let mut see = |tensor: usize, index: &[Index], _| {
-            let own = along(index, is_free(expr.tensor(tensor)));
+            let own = along(index, expr.tensor(tensor));
             any |= own.is_some();
             all &= own.unwrap_or(true);
         };
         pass.body.loads(&mut see);
         if pass.combine == Combine::Each {
             pass.epilogue.loads(&mut see);
-            all &= along(&expr.store, false).unwrap_or(true);
+            all &= along(&expr.store, &expr.output).unwrap_or(true);
         }
     }
     any && all

@@ -254,7 +254,7 @@ fn says_the_same(outline: &Kernel, kernel: &Kernel, shown: &impl std::fmt::Debug
     for (own, all) in corners(outline).into_iter().zip(corners(kernel)) {
         assert!(own == all || blocks && own.0 == all.0 && all.1.0 <= own.1.0 && own.1.1 <= all.1.1, "{shown:?}");
     }
-    let rest = |k: &Kernel| (k.accesses.tensors.clone(), k.launch.clone(), k.registers, k.local, k.ops.clone());
+    let rest = |k: &Kernel| (k.accesses.tensors.clone(), k.launch.clone(), k.registers, k.local, k.ops.clone(), k.chain);
     assert_eq!(rest(outline), rest(kernel), "{shown:?}");
 }
 
@@ -271,7 +271,7 @@ fn drawn(family: &ScheduleFamily, rng: &mut fastrand::Rng, number: usize) -> Vec
 #[test]
 fn outlines_stand_for_kernels() {
     let mut rng = fastrand::Rng::with_seed(7);
-    let (mut copying, mut sharing, mut nested, mut ahead) = (0, 0, 0, 0);
+    let (mut copying, mut sharing, mut nested, mut ahead, mut turns) = (0, 0, 0, 0, 0);
     for expr in expressions() {
         let family = ScheduleFamily::new(expr);
         for config in drawn(&family, &mut rng, 60) {
@@ -281,11 +281,17 @@ fn outlines_stand_for_kernels() {
             sharing += usize::from(knobs.get("reduction_lanes").is_some_and(|lanes| *lanes != KnobValue::Number(1)));
             nested += usize::from(knobs.get("stage_trips").is_some_and(|trips| *trips != KnobValue::Number(1)));
             ahead += usize::from(knobs.get("stage_ahead") == Some(&KnobValue::Label("trip".into())));
+            turns += usize::from(knobs.get("accumulators").is_some_and(|own| *own != KnobValue::Number(1)));
             says_the_same(&family.outline(&config), &kernel, &knobs);
         }
     }
-    println!("{copying} copy tensors, {nested} for several trips, {ahead} a trip ahead, {sharing} share reductions");
-    assert!(copying >= 100 && nested >= 50 && ahead >= 50 && sharing >= 100, "{copying} {nested} {ahead} {sharing}");
+    println!(
+        "{copying} copy tensors, {nested} for several trips, {ahead} a trip ahead, {sharing} share reductions, {turns} have accumulators"
+    );
+    assert!(
+        copying >= 100 && nested >= 50 && ahead >= 50 && sharing >= 100 && turns >= 100,
+        "{copying} {nested} {ahead} {sharing} {turns}"
+    );
 }
 
 /// Sixty tensors lie in 3^60 ways: the first and the output do, the others row by row.
@@ -564,7 +570,7 @@ fn no_lane_adds_up_a_whole_long_row() {
             let knobs = family.space().describe(&config);
             let number = |name: &str| knobs.get(name).map_or(1, |own| own.to_string().parse::<i64>().expect("a number"));
             let along = knobs.get("vector_axis").is_some_and(|own| own.to_string().starts_with('r'));
-            let sums = number("reduction_lanes") * if along { number("vector") } else { 1 };
+            let sums = number("reduction_lanes") * number("accumulators") * if along { number("vector") } else { 1 };
             assert!(c <= longest * sums, "{knobs:?}");
             (legal, alone) = (legal + 1, alone + usize::from(number("reduction_lanes") == 1));
         }

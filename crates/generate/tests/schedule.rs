@@ -81,6 +81,7 @@ fn what_does_not_cover_an_axis_or_has_no_order_is_refused() {
     refused(&|own| own.stages[0].at = 0, "copied for all groups");
     refused(&|own| own.stages[0].tensor = 2, "the output");
     refused(&|own| _ = own.places.pop(), "a tensor that is nowhere");
+    refused(&|own| own.accumulators = 0, "a result that is combined nowhere");
 }
 
 #[test]
@@ -90,7 +91,11 @@ fn a_list_is_read_as_loops() {
     let knobs = Knobs::of(&expr, Passes::default());
     let config = family.configs().find(|config| {
         let own = knobs.schedule(&expr, config).expect("legal");
-        own.reduction_lanes() == 1 && own.bound(Bind::Lane).count() == 2 && own.width() == 4 && own.bound(Bind::Unrolled).count() == 2
+        own.reduction_lanes() == 1
+            && own.accumulators == 1
+            && own.bound(Bind::Lane).count() == 2
+            && own.width() == 4
+            && own.bound(Bind::Unrolled).count() == 2
     });
     let text = family.dump(&config.expect("a configuration"), Lowering::Tile).expect("legal");
     let lines = [
@@ -208,4 +213,34 @@ fn what_is_copied_is_loaded_a_trip_ahead() {
     });
     // Before the loop and behind it as many loads are waited for as each trip has under way.
     assert_eq!((ahead > 0, others), (true, 2 * ahead), "{ahead} {others}");
+}
+
+/// Terms that follow each other take turns at four accumulators, which are combined in pairs at the end: a chain of a quarter of the updates.
+#[test]
+fn accumulators_take_turns() {
+    let expr = expression("matmul m=3 n=40 k=70 weights=none");
+    let (knobs, family) = (Knobs::of(&expr, Passes::default()), ScheduleFamily::new(expr.clone()));
+    let with = |accumulators: u32| {
+        let found = family.configs().find(|config| {
+            let own = knobs.schedule(&expr, config).expect("legal");
+            let written = own.bound(Bind::Unrolled).map(|own| own.trips).collect::<Vec<_>>();
+            own.accumulators == accumulators && own.reduction_lanes() == 1 && own.width() == 4 && written == [8]
+        });
+        found.expect("there is one")
+    };
+    let (one, four) = (with(1), with(4));
+    let program = family.lower(&four).expect("legal").to_string();
+    let updates = |turn: u32| program.matches(&format!("acc0_{turn} = ")).count();
+    // Eight in a trip, of six behind the last one the first two have a turn more.
+    assert_eq!([0, 1, 2, 3].map(updates), [4, 4, 3, 3], "{program}");
+    assert!(program.contains("let joined = acc0_0 + acc0_2 + (acc0_1 + acc0_3)"), "{program}");
+    assert_eq!([&one, &four].map(|own| family.kernel(own).chain), [Some(70), Some(18)]);
+    assert!(family.dump(&four, Lowering::Tile).expect("legal").ends_with("each result in 4 accumulators\n"));
+    // Neither where results are chains enough, nor where a trip has fewer terms than accumulators.
+    for config in family.configs() {
+        let own = knobs.schedule(&expr, &config).expect("legal");
+        let points: i64 = own.bound(Bind::Unrolled).filter(|own| own.axis.0 < 2).map(|own| own.trips).product();
+        let terms: i64 = own.bound(Bind::Unrolled).filter(|own| own.axis.0 == 2).map(|own| own.trips).product();
+        assert!(own.accumulators == 1 || points <= 2 && terms >= 4 && own.stages.is_empty(), "{}", own.show(&expr));
+    }
 }

@@ -9,7 +9,7 @@ use warpsight_generate::{Operator, Role, TensorExpr};
 use warpsight_graph::Plan;
 use warpsight_ir::Scalar;
 
-const OPERATORS: [&str; 22] = [
+const OPERATORS: [&str; 24] = [
     "conv2d n=2 c=3 h=5 w=7 k=4 r=3 s=3 stride=1 pad=1",
     "conv2d n=1 c=4 h=9 w=8 k=3 r=5 s=3 stride=2 pad=2",
     "conv2d n=1 c=2 h=6 w=1 k=3 r=3 s=3 stride=1 pad=1",
@@ -20,6 +20,8 @@ const OPERATORS: [&str; 22] = [
     "matmul m=17 n=33 k=2 weights=none",
     "matmul m=2 n=3 k=1100 weights=none",
     "matmul m=1 n=1 k=30011 weights=none",
+    "matmul m=1 n=1 k=70003 weights=none",
+    "matmul m=5 n=1 k=1090",
     "layernorm n=3 c=1100",
     "layernorm n=1 c=50",
     "softmax n=1 c=7",
@@ -92,7 +94,7 @@ fn every_candidate_computes_the_operator() {
             assert_eq!(other.operators[0].operator.steps.len(), kernels, "{text}");
             let found = other.evaluate_f64(&inputs).expect("evaluates");
             // Parts are added up in another order, results of tiles are made of other products.
-            let other_sums = ["split", "winograd"].iter().any(|stem| candidate.name.starts_with(stem));
+            let other_sums = ["split", "runs", "winograd"].iter().any(|stem| candidate.name.starts_with(stem));
             let near = |(a, b): (&f64, &f64)| (a - b).abs() <= if other_sums { 1e-9 * b.abs().max(1.0) } else { 0.0 };
             let all =
                 found.len() == expected.len() && found.iter().zip(&expected).all(|(a, b)| a.len() == b.len() && a.iter().zip(b).all(near));
@@ -106,7 +108,9 @@ fn every_candidate_computes_the_operator() {
             ("padded", 9),
             ("rows", 8),
             ("rows_kept", 4),
-            ("split16", 3),
+            ("runs16", 4),
+            ("runs256", 2),
+            ("split16", 4),
             ("split256", 1),
             ("winograd2", 7),
             ("winograd4", 7)

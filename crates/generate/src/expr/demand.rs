@@ -35,7 +35,7 @@ impl TensorExpr {
 
     /// Operations of terms and results; of terms with known factors one each that is not left out.
     fn flops(&self) -> f64 {
-        if let Some(known) = self.known_terms() {
+        if let Some((known, _)) = self.known_terms() {
             return known as f64 * self.points(|axis| !self.written_out(axis));
         }
         let (all, rows) = (self.points(|_| true), self.points(|axis| axis.0 < self.axes.len()));

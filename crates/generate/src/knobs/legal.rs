@@ -14,6 +14,9 @@ const MAX_POINTS: i64 = 32;
 const MAX_ELEMENTS: i64 = 512;
 /// Accumulator updates one loop body may hold: beyond this, instruction caches and compilers suffer. PoCL takes seconds for bodies of 600.
 const MAX_BODY: i64 = 256;
+/// Results, or parts of results, that a work-item combines side by side where one result has several accumulators: as many as two units of four
+/// cycles each keep busy.
+const MOST_CHAINS: i64 = 8;
 /// Steps of a deep reduction that are written out where lanes share it.
 const SHARED_UNROLLED: [i64; 2] = [1, 4];
 /// Elements of a work-item that reads copies, at least: with fewer it reads local memory as often as it would caches.
@@ -40,9 +43,12 @@ impl Knobs {
         if order != 0 && (copies || shares || schedule.bound(Bind::Sequential).count() < self.orders[order].len()) {
             return false;
         }
-        // What is no reduction alone is not cut into several where it is long: lanes have parts of it.
-        let sums = || if schedule.reduces_vectors(expr) { schedule.width() } else { 1 } * i64::from(schedule.reduction_lanes());
-        if !expr.before.is_empty() && terms(expr) > longest(expr.arithmetic()).saturating_mul(sums()) {
+        // What is not cut into several reductions where it is long, lanes and accumulators have parts of.
+        let sums = || {
+            let lanes = if schedule.reduces_vectors(expr) { schedule.width() } else { 1 };
+            lanes * i64::from(schedule.reduction_lanes() * schedule.accumulators)
+        };
+        if terms(expr) > longest(expr.arithmetic()).saturating_mul(sums()) {
             return false;
         }
         // Each of the lanes that share a reduction has a part of it.
@@ -93,6 +99,11 @@ impl Knobs {
     /// Whether a work-item computes more points, in vectors of so many lanes, than any gains by.
     pub fn is_too_large(&self, points: i64, width: i64) -> bool {
         points * width > MAX_ELEMENTS || !self.is_least(points) && points > MAX_POINTS
+    }
+
+    /// Whether accumulators of so many points each have a turn in each trip, which walks over so many terms, and are not more than gain.
+    pub fn take_turns(accumulators: i64, points: i64, terms: i64) -> bool {
+        accumulators == 1 || points * accumulators <= MOST_CHAINS && terms >= accumulators
     }
 
     /// Whether these are the points that are written out in any case.

@@ -1,6 +1,6 @@
 //! What axes and tensors offer knobs.
 
-use crate::expr::{AxisId, Index, TensorExpr};
+use crate::expr::{AxisId, Combine, Index, TensorExpr};
 use crate::layout::{Place, is_free, packed_dim};
 use crate::passes::{Pass, Passes};
 use crate::schedule::axis;
@@ -14,7 +14,9 @@ const STAGE_TRIPS: [i32; 2] = [1, 4];
 pub const SHORTEST_COPY: i64 = 4;
 /// Values of the knob `reduction_lanes`.
 const REDUCTION_LANES: [i32; 5] = [1, 4, 16, 64, 256];
-/// Terms of a reduction that lanes share, at least.
+/// Values of the knob `accumulators`: additions take four cycles on cores since 2015.
+const ACCUMULATORS: [i32; 2] = [1, 4];
+/// Terms of a reduction that lanes share, or that has several accumulators, at least.
 const LONG_REDUCTION: i64 = 32;
 /// Work-items beyond which no GPU runs more at a time: the 132 multiprocessors of an H100 hold 270,336.
 const AT_A_TIME: i64 = 1 << 18;
@@ -104,4 +106,11 @@ pub fn reduction_lanes(expr: &TensorExpr, deep: Option<AxisId>) -> Vec<i32> {
     let few = |lanes: i32| results.saturating_mul(i64::from(lanes)) <= AT_A_TIME;
     let pays = |lanes: i32| few(lanes) && long.is_some_and(|extent| i64::from(lanes) < extent);
     REDUCTION_LANES.into_iter().filter(|&lanes| lanes == 1 || pays(lanes)).collect()
+}
+
+/// In how many variables a result may be combined: several where reductions are long.
+pub fn accumulators(expr: &TensorExpr, deep: Option<AxisId>) -> Vec<i32> {
+    let long = deep.is_some_and(|a| axis(expr, a).extent >= LONG_REDUCTION);
+    let combines = expr.coefficients.is_none() && expr.passes().any(|pass| pass.combine != Combine::Each);
+    ACCUMULATORS.into_iter().filter(|&own| own == 1 || long && combines).collect()
 }

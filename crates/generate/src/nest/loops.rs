@@ -108,6 +108,14 @@ impl Steps {
         steps
     }
 
+    /// Each point.
+    pub fn each(&self, f: &mut impl FnMut(&[i64])) {
+        for_each(&self.steps, |step| {
+            let at = |r: usize, o: i64| self.from[r] + step[r] * self.apart[r] + o;
+            for_each(&self.counts, |o| f(&o.iter().enumerate().map(|(r, &o)| at(r, o)).collect::<Offsets>()));
+        });
+    }
+
     /// How many points there are.
     pub fn count(&self) -> u64 {
         (self.counts.iter().product::<i64>() * self.number()) as u64

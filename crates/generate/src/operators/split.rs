@@ -43,6 +43,11 @@ pub(crate) fn in_parts(step: &TensorExpr, parts: i64) -> Option<Vec<TensorExpr>>
     Cut::into_parts(step, parts)?.steps()
 }
 
+/// The same in parts that are runs: each of positions that follow each other.
+pub(crate) fn in_runs(step: &TensorExpr, parts: i64) -> Option<Vec<TensorExpr>> {
+    Cut { runs: true, ..Cut::into_parts(step, parts)? }.steps()
+}
+
 /// Steps as they were before long reductions were cut: a schedule may share these among lanes, too. Pieces that were cut again are joined first.
 pub(crate) fn whole(steps: &[TensorExpr]) -> Vec<TensorExpr> {
     let mut all = steps.to_vec();
@@ -122,7 +127,7 @@ pub(crate) fn terms(step: &TensorExpr) -> i64 {
 }
 
 /// Where a reduction is cut: its longest axis is `length · blocks + rest`. Partial result j is of the positions i · blocks + j, so that
-/// neighbouring work-items read neighbouring elements.
+/// neighbouring work-items read neighbouring elements, or, of runs, j · length + i, so that each reads what lies together.
 struct Cut<'a> {
     expr: &'a TensorExpr,
     /// Position of the axis among the reduction axes.
@@ -132,6 +137,7 @@ struct Cut<'a> {
     blocks: i64,
     length: i64,
     rest: i64,
+    runs: bool,
 }
 
 impl<'a> Cut<'a> {
@@ -159,13 +165,13 @@ impl<'a> Cut<'a> {
         let blocks = fours.find(|b| extent % b == 0).unwrap_or(first);
         let fits = outputs.checked_mul(blocks).is_some_and(|elements| elements <= i64::from(i32::MAX));
         let part = Arc::from(format!("{}{PART}", expr.reduce[axis].name));
-        fits.then_some(Self { expr, axis, part, blocks, length: extent / blocks, rest: extent % blocks })
+        fits.then_some(Self { expr, axis, part, blocks, length: extent / blocks, rest: extent % blocks, runs: false })
     }
 
     /// `None` where positions exceed 32 bits.
     fn steps(&self) -> Option<Vec<TensorExpr>> {
-        let strided = |own: &Index, part: &[Index]| part[0].plus(own, self.blocks);
-        let partial = self.piece("part", &[(&*self.part, self.blocks)], self.length, strided)?;
+        let at = |own: &Index, part: &[Index]| if self.runs { own.plus(&part[0], self.length) } else { part[0].plus(own, self.blocks) };
+        let partial = self.piece("part", &[(&*self.part, self.blocks)], self.length, at)?;
         let behind = |own: &Index, _: &[Index]| own.clone().offset(self.length * self.blocks);
         let rest = if self.rest > 0 { Some(self.piece("rest", &[], self.rest, behind)?) } else { None };
         let last = self.last(&partial.output, rest.as_ref().map(|r| &r.output))?;

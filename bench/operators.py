@@ -25,7 +25,7 @@ SIMULATED = ["sim:adreno640", "sim:mali-g76"]
 RESNET = [(64, 56), (128, 28), (256, 14), (512, 7)]
 # (k, n) of one row: heads of MobileNetV2 and ResNet-18, then BERT's two.
 CONNECTED = [(1280, 1000), (512, 1000), (768, 3072), (3072, 768)]
-PLAIN = "direct,padded,packed,split16,split256,rows"
+PLAIN = "direct,padded,packed,split16,split256,runs16,runs256,rows,rows_kept"
 
 
 def conv(channels, extent):

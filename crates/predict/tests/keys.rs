@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use warpsight_ir::accesses::text::Document;
-use warpsight_ir::profile::builtin;
+use warpsight_ir::profile::{Fact, builtin};
 use warpsight_predict::volumes::report::Settings;
 use warpsight_predict::volumes::report::unknowns::report_text;
 
@@ -46,16 +46,24 @@ load = [["tx", "ty+1"], { at = ["tx", "ty"], in = "j" }]
 store = [["tx", "ty"]]
 "#;
 
-/// All numbers of a prediction on A100, or what is wrong.
+/// All numbers of a prediction on A100, and on a processor with as much of everything, or what is wrong.
 fn numbers(text: &str) -> Result<String, String> {
     let document = Document::read(text).map_err(|error| error.what)?;
     let written = document.written::<&str, &str>(&[]).map_err(|error| error.what)?;
     // A second level so small that what stores leave in it matters.
     let on = builtin("a100-40").unwrap().unwrap().with("l2_effective", "1MB").unwrap();
-    let mut found = report_text((&document, &[]), &written, &on, &Settings::default()).map_err(|error| error.to_string())?;
-    found.provenance.clear();
-    found.interval.basis.clear();
-    Ok(format!("{found:?}"))
+    let mut processor = on.clone().with("warp", "1").unwrap();
+    let e = &mut processor.execution;
+    for limit in [&mut e.max_warps, &mut e.registers, &mut e.register_granule, &mut e.warp_granule, &mut e.max_group_size] {
+        *limit = Fact::absent("a processor");
+    }
+    let each = [on, processor].map(|on| {
+        let mut found = report_text((&document, &[]), &written, &on, &Settings::default()).map_err(|error| error.to_string())?;
+        found.provenance.clear();
+        found.interval.basis.clear();
+        Ok(format!("{found:?}"))
+    });
+    each.into_iter().collect()
 }
 
 /// A key of a table, what stands in the base in its place, and two texts there that differ in the key alone.
@@ -69,13 +77,14 @@ const STORE: &str = "store = [[\"tx\", \"ty\"]]";
 const LOCAL: &str = "kind = \"local\"\n";
 const DIMS: &str = "dims = [\"n\", \"n\", 4]";
 
-const CASES: [Case; 52] = [
+const CASES: [Case; 53] = [
     ("", "block", "block = [64, 4]", ["block = [64, 4]", "block = [8, 32]"]),
     ("", "domain", DOMAIN, [DOMAIN, "domain = [1020, 510]"]),
     ("", "grid", DOMAIN, ["grid = [16, 255]", "grid = [16, 128]"]),
     ("", "fold", DOMAIN, [DOMAIN, "domain = [1020, 1020]\nfold = [1, 2]"]),
     ("", "fold_mode", DOMAIN, ["domain = [1020, 1020]\nfold = [2, 1]", "domain = [1020, 1020]\nfold = [2, 1]\nfold_mode = \"strided\""]),
     ("", "registers", "registers = { base = 40, per_point = 8 }", ["registers = 48", "registers = 200"]),
+    ("", "chain", DOMAIN, [DOMAIN, "domain = [1020, 1020]\nchain = 6000"]),
     ("", "local", DOMAIN, [DOMAIN, "domain = [1020, 1020]\nlocal = 60000"]),
     ("", "flops", "flops = { f32_fma = 4 }", ["", "flops = 8"]),
     ("", "params", "n = 1024", ["n = 1024", "n = 1033"]),

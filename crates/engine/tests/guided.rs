@@ -169,7 +169,7 @@ fn slower_ones_are_told_from_refused_ones() {
         };
         Ok(batch.iter().map(ran).collect())
     };
-    let known = ground.family.sample(9, 3, Allowance::of(&ground.profile).meeting).pop().expect("one is drawn");
+    let known = ground.family.sample(9, 1, Allowance::of(&ground.profile).meeting).pop().expect("one is drawn");
     let refused = vec![(known, Earlier { time: None, exact: true })];
     let found = guided.run(&[], refused, vec![], &mut trying).expect("searches");
     // One was refused earlier; of 39 others every fourth is, and the first of each four is slower.

@@ -122,7 +122,7 @@ fn padded(step: &TensorExpr) -> Option<Vec<TensorExpr>> {
 }
 
 /// Results of a reduction that is split, at most: more keep all of a device busy, each with the lanes of a group.
-const FEW: i64 = 1 << 10;
+pub(crate) const FEW: i64 = 1 << 10;
 /// Terms of each part of it, at least.
 const SHORTEST: i64 = 64;
 

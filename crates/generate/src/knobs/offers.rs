@@ -1,9 +1,10 @@
 //! What axes and tensors offer knobs.
 
+use crate::candidates::FEW;
 use crate::expr::{AxisId, Combine, Index, TensorExpr};
 use crate::layout::{Place, is_free, packed_dim};
 use crate::passes::{Pass, Passes};
-use crate::schedule::axis;
+use crate::schedule::{axis, runs_along};
 use smallvec::SmallVec;
 
 /// The largest of these as a power of two.
@@ -108,9 +109,12 @@ pub fn reduction_lanes(expr: &TensorExpr, deep: Option<AxisId>) -> Vec<i32> {
     REDUCTION_LANES.into_iter().filter(|&lanes| lanes == 1 || pays(lanes)).collect()
 }
 
-/// In how many variables a result may be combined: several where reductions are long.
+/// In how many variables a result may be combined: several where reductions are long, and vectors lie along them or results are few, so that a
+/// work-item has no further results to combine meanwhile.
 pub fn accumulators(expr: &TensorExpr, deep: Option<AxisId>) -> Vec<i32> {
     let long = deep.is_some_and(|a| axis(expr, a).extent >= LONG_REDUCTION);
     let combines = expr.coefficients.is_none() && expr.passes().any(|pass| pass.combine != Combine::Each);
-    ACCUMULATORS.into_iter().filter(|&own| own == 1 || long && combines).collect()
+    let results = || expr.axes.iter().map(|axis| axis.extent).fold(1, i64::saturating_mul);
+    let alone = || deep.is_some_and(|a| runs_along(expr, a)) || results() <= FEW;
+    ACCUMULATORS.into_iter().filter(|&own| own == 1 || long && combines && alone()).collect()
 }

@@ -125,6 +125,9 @@ struct Elements {
     instructions: f64,
     /// Vectors that go through memory.
     moved: f64,
+    /// Elements that units of arithmetic spread over a register: what is loaded under a condition of a loop around it is a number before it is a
+    /// vector. Of conditions that no loop changes compilers make two loops.
+    spread: f64,
 }
 
 impl<'a> Loops<'a> {
@@ -279,7 +282,7 @@ impl<'a> Loops<'a> {
         let l1_cycles = known.as_ref().map_or(0.0, |_| self.rows * self.steps() * (found.memory + vectors) / LOADS);
         let limits = vec![
             (Limiter::Launch, Ok(Seconds(start + per_core(groups * GROUP).0))),
-            (Limiter::Fp, fp(self, on).map(|cycles| Seconds(per_core(cycles).0 * share))),
+            (Limiter::Fp, fp(self, elements.spread, on).map(|cycles| Seconds(per_core(cycles).0 * share))),
             (Limiter::Issue, issue.map(|cycles| Seconds(per_core(cycles).0 * share))),
             (Limiter::L1, known.map(|_| Seconds(per_core(l1_cycles).0 * share))),
             (
@@ -317,7 +320,7 @@ impl<'a> Loops<'a> {
         let waiting = if apart > step.elements * SHARED { 1.0 } else { asked };
         let held = waiting * (sums + step.elements - self.registers).clamp(0.0, step.elements);
         let folded = if used <= SHARED { (1.0 - waiting) * step.elements } else { 0.0 };
-        Elements { instructions: step.trips * (held - folded), moved: step.trips * held * (1.0 + used) }
+        Elements { instructions: step.trips * (held - folded), moved: step.trips * held * (1.0 + used), spread: step.trips * step.asked }
     }
 
     /// Arithmetic instructions of a vector of work-items one for each element of theirs; of a work-item by itself one for as many elements
@@ -439,11 +442,11 @@ pub(super) fn has_loop(nest: &[Nest]) -> bool {
 }
 
 /// Cycles of arithmetic units, which run the code of special functions, too: of a work-item by itself for a whole register, however few of its lanes
-/// are used.
-fn fp(loops: &Loops, on: &Profile) -> Result<f64, Unknown> {
+/// are used, and spread single elements over registers.
+fn fp(loops: &Loops, spread: f64, on: &Profile) -> Result<f64, Unknown> {
     let e = &on.execution;
     let items = loops.rows * loops.along.map_or(1.0, |var| f64::from(var.count));
-    let (mut float, mut double, mut special) = (0.0, 0.0, 0.0);
+    let (mut float, mut double, mut special) = (spread * items * loops.register / WORD, 0.0, 0.0);
     for (&(class, scalar, width), &n) in &loops.kernel.ops.0 {
         let lanes = n as f64 * f64::from(width) * items;
         match (class, scalar) {

@@ -6,8 +6,7 @@ mod winograd;
 use crate::candidates::rows::{keeping, one_walk};
 use crate::candidates::winograd::{F2, F4, Transforms, step_error};
 use crate::expr::{Axis, AxisId, Combine, Index, Operator, Role, ScalarExpr, Tensor, TensorExpr};
-use crate::operators::split::{in_parts, in_runs, whole};
-use crate::schedule::{deep_axis, runs_along};
+use crate::operators::split::{self, in_parts, in_runs, whole};
 use warpsight_ir::Name;
 use warpsight_ir::range::Interval;
 
@@ -51,7 +50,11 @@ pub fn candidates(operator: &Operator) -> Vec<Candidate> {
     let others = [("padded", padded as Rewrite), ("packed", packed), ("split16", split::<16>), ("split256", split::<256>)];
     let uncut = Operator { kind: operator.kind.clone(), steps: whole(&operator.steps) };
     let runs = [("runs16", runs::<16> as Rewrite), ("runs256", runs::<256>)];
-    let runs = runs.into_iter().filter_map(|(name, rewrite)| rewritten(&uncut, name, rewrite));
+    let runs = runs.into_iter().filter_map(|(name, rewrite)| {
+        let own = rewritten(&uncut, name, rewrite)?;
+        // What lies in no runs is cut as ever.
+        Some(Candidate { operator: Operator { steps: split::split(own.operator.steps), ..own.operator }, ..own })
+    });
     let one = one_walk(&uncut.steps);
     let kept = one.as_ref().and_then(keeping);
     let one = [("rows", one), ("rows_kept", kept)].into_iter().filter_map(|(name, step)| {
@@ -121,7 +124,7 @@ fn padded(step: &TensorExpr) -> Option<Vec<TensorExpr>> {
     })
 }
 
-/// Results of a reduction that is split, at most: more keep all of a device busy, each with the lanes of a group.
+/// Results of a reduction that is split, or combined in several accumulators, at most: more keep all of a device busy, each with the lanes of a group.
 pub(crate) const FEW: i64 = 1 << 10;
 /// Terms of each part of it, at least.
 const SHORTEST: i64 = 64;
@@ -133,8 +136,7 @@ fn split<const PARTS: i64>(step: &TensorExpr) -> Option<Vec<TensorExpr>> {
 
 /// The same in runs, where these lie in memory.
 fn runs<const PARTS: i64>(step: &TensorExpr) -> Option<Vec<TensorExpr>> {
-    let along = || deep_axis(step).is_some_and(|a| runs_along(step, a));
-    (splits(step, PARTS) && along()).then(|| in_runs(step, PARTS)).flatten()
+    splits(step, PARTS).then(|| in_runs(step, PARTS)).flatten()
 }
 
 fn splits(step: &TensorExpr, parts: i64) -> bool {

@@ -472,15 +472,11 @@ fn ops(nest: &Nest, all: &[Tree<Steps>]) -> OpCounts {
 /// How many updates of accumulators wait for each other: those of the passes one after another.
 fn chain(nest: &Nest, all: &[Tree<Steps>]) -> u64 {
     let reductions = nest.expr.passes().filter(|pass| pass.combine != Combine::Each && !nest.expr.reduce.is_empty());
-    let of_pass = |pass: Pass| match nest.schedule.known.filter(|_| pass.coefficients.is_some()) {
-        Some(known) => u64::from(known.longest),
-        None => {
-            let mut updates = SmallVec::from_elem(0, nest.schedule.accumulators as usize + 1);
-            count_updates(nest, all, 1, &mut updates);
-            updates.into_iter().max().unwrap_or(0)
-        }
-    };
-    reductions.map(of_pass).sum()
+    let mut updates = SmallVec::from_elem(0, nest.schedule.accumulators as usize + 1);
+    count_updates(nest, all, 1, &mut updates);
+    let most = updates.into_iter().max().unwrap_or(0);
+    let known = |pass: &Pass| nest.schedule.known.filter(|_| pass.coefficients.is_some());
+    reductions.map(|pass| known(&pass).map_or(most, |known| known.longest.into())).sum()
 }
 
 /// Counts the updates of each accumulator of a point; of what makes no whole vector last.
@@ -491,7 +487,7 @@ fn count_updates(nest: &Nest, trees: &[Tree<Steps>], times: u64, updates: &mut S
             Tree::Lanes { body, .. } | Tree::Ahead { body, .. } => count_updates(nest, body, times, updates),
             Tree::Step(steps) if steps.width != nest.width() => updates[nest.schedule.accumulators as usize] += times * steps.count(),
             Tree::Step(steps) if nest.schedule.accumulators == 1 => updates[0] += times * steps.count(),
-            Tree::Step(steps) => steps.each(&mut |point| updates[nest.turn(point) as usize] += times),
+            Tree::Step(steps) => steps.points().iter().flatten().for_each(|point| updates[nest.turn(point) as usize] += times),
             Tree::Copy(_) => {}
         }
     }

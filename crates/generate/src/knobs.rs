@@ -367,8 +367,9 @@ impl Knobs {
         let window_unrolled = window == 1 || expr.coefficients.is_some();
         // Before anything is laid out: of what is drawn much is not legal.
         let points = tile.iter().product();
-        let windows = || self.window.iter().map(|&a| axis(expr, a).extent).product::<i64>();
-        let terms = unroll * if window_unrolled { windows() } else { 1 };
+        let along = |a: AxisId| axis(expr, a).extent / if vector == Some(a) { width } else { 1 };
+        let windows: i64 = if window_unrolled { self.window.iter().map(|&a| axis(expr, a).extent).product() } else { 1 };
+        let terms = windows * self.deep.map_or(1, |a| unroll.min(along(a)));
         let turns = accumulators == 1 || stage.is_empty() && Self::take_turns(accumulators.into(), points, terms);
         if !turns || self.is_too_large(points, vector.map_or(1, |_| width)) {
             return None;

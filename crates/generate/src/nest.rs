@@ -261,10 +261,11 @@ impl<'a> Nest<'a> {
         std::iter::successors(Some(self.width()), |lanes| Some(lanes / 2)).skip(1).take_while(move |lanes| *lanes >= least)
     }
 
-    /// The accumulator whose turn a point of the reduction is, of whole vectors: neighbours have different ones.
+    /// The accumulator whose turn a point of the reduction is, of whole vectors: points of a trip have their turns in order.
     pub fn turn(&self, point: &[i64]) -> u32 {
-        let steps: i64 = point.iter().zip(&self.walks).map(|(at, walk)| at / walk.lanes).sum();
-        steps.rem_euclid(self.schedule.accumulators.into()) as u32
+        let written = |walk: &Walk| if walk.rolled { walk.trip } else { walk.extent };
+        let number = point.iter().zip(&self.walks).fold(0, |n, (at, walk)| n * (written(walk) / walk.lanes) + at / walk.lanes);
+        number.rem_euclid(self.schedule.accumulators.into()) as u32
     }
 
     /// Whether terms are left that make no whole vector of a reduction.

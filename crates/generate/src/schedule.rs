@@ -154,7 +154,8 @@ impl Schedule {
         let copied = self.stages.iter().all(|own| own.tensor < expr.inputs.len() && self.can_copy(expr, own.at));
         let loops = self.loops.iter().all(bound) && self.loops.windows(2).all(next) && launched && shared <= 1;
         let ahead = !self.ahead || self.copies_again();
-        let turns = self.accumulators == 1 || self.accumulators > 1 && !expr.reduce.is_empty();
+        let combines = !expr.reduce.is_empty() && expr.passes().any(|pass| pass.combine != Combine::Each);
+        let turns = self.accumulators == 1 || self.accumulators > 1 && combines && expr.coefficients.is_none();
         loops && turns && (0..all).all(|a| self.covers(expr, AxisId(a))) && copied && ahead && self.places.len() == expr.inputs.len() + 1
     }
 

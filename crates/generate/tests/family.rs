@@ -577,3 +577,13 @@ fn no_lane_adds_up_a_whole_long_row() {
         assert!(legal > 100 && alone > 0, "{legal} {alone}");
     }
 }
+
+/// What is too long to add up and cannot be cut, because its parts would be too many, is computed as it is.
+#[test]
+fn what_cannot_be_cut_is_computed_whole() {
+    for text in ["matmul m=16384 n=16384 k=4096 dtype=f16", "matmul m=32768 n=16384 k=53248", "matmul m=40000 n=40000 k=50000"] {
+        let steps = parse_operator(text).expect("an operator").steps;
+        assert_eq!(steps.len(), 1, "{text}");
+        assert!(steps.into_iter().all(|step| !ScheduleFamily::new(step).sample(7, 3, Meeting::ANY).is_empty()), "{text}");
+    }
+}

@@ -236,6 +236,16 @@ fn accumulators_take_turns() {
     assert!(program.contains("let joined = acc0_0 + acc0_2 + (acc0_1 + acc0_3)"), "{program}");
     assert_eq!([&one, &four].map(|own| family.kernel(own).chain), [Some(70), Some(18)]);
     assert!(family.dump(&four, Lowering::Tile).expect("legal").ends_with("each result in 4 accumulators\n"));
+    // Each of them has a turn in each trip, of windows and of few whole vectors, too.
+    for text in ["matmul m=1 n=1 k=40 weights=none", "conv2d n=1 c=64 h=4 w=4 k=16 r=2 s=2 stride=2"] {
+        let expr = expression(text);
+        let (knobs, family) = (Knobs::of(&expr, Passes::default()), ScheduleFamily::new(expr.clone()));
+        let several = |config: &Config| knobs.schedule(&expr, config).expect("legal").accumulators == 4;
+        for config in family.configs().filter(several).take(200) {
+            let program = family.lower(&config).expect("legal").to_string();
+            assert!((0..4).all(|turn| program.contains(&format!("acc0_{turn} = "))), "{program}");
+        }
+    }
     // Neither where results are chains enough, nor where a trip has fewer terms than accumulators.
     for config in family.configs() {
         let own = knobs.schedule(&expr, &config).expect("legal");

@@ -28,9 +28,10 @@ pub struct Kernel {
     pub local: Bytes,
     /// Arithmetic of one work-item, executions of loop bodies counted.
     pub ops: OpCounts,
-    /// The longest row of operations of a work-item that wait for each other: updates of a variable from what it was, executions of loop bodies
-    /// counted, the most of any variable that is declared in the same block, and of blocks one after another all. Of the sides of an `If` the
-    /// longer counts. `None` where nothing tells, as of texts that do not say.
+    /// The longest row of operations of a work-item that wait for each other: assignments of what mentions the variable itself, executions of loop
+    /// bodies counted, the most of any variable that is declared in the same block, and of blocks one after another all; what a trip declares is
+    /// taken to wait for the trip before. Of the sides of an `If` the longer counts. What waits by way of other variables, or within an expression,
+    /// is not in it. `None` where nothing tells, as of texts that do not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chain: Option<u64>,
 }

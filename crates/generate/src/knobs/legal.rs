@@ -4,7 +4,7 @@ use super::offers::SHORTEST_COPY;
 use super::{Knobs, SHARING_LANES, single_axis};
 use crate::expr::{AxisId, TensorExpr};
 use crate::layout::packed_dim;
-use crate::operators::split::{longest, terms};
+use crate::operators::split::{can_be_cut, longest, terms};
 use crate::schedule::{Bind, Loop, Schedule, axis};
 
 /// Points (vectors) one work-item may compute: beyond this, the text of a kernel grows and no register file gains.
@@ -43,12 +43,12 @@ impl Knobs {
         if order != 0 && (copies || shares || schedule.bound(Bind::Sequential).count() < self.orders[order].len()) {
             return false;
         }
-        // What is not cut into several reductions where it is long, lanes and accumulators have parts of.
+        // Of what is long, and is not cut into several reductions though it could be, lanes and accumulators have parts that are not.
         let sums = || {
             let lanes = if schedule.reduces_vectors(expr) { schedule.width() } else { 1 };
             lanes * i64::from(schedule.reduction_lanes() * schedule.accumulators)
         };
-        if terms(expr) > longest(expr.arithmetic()).saturating_mul(sums()) {
+        if terms(expr) > longest(expr.arithmetic()).saturating_mul(sums()) && (!expr.before.is_empty() || can_be_cut(expr)) {
             return false;
         }
         // Each of the lanes that share a reduction has a part of it.

@@ -97,7 +97,7 @@ pub struct Steps {
 
 impl Steps {
     /// The points of each step.
-    fn points(&self) -> Vec<Vec<Offsets>> {
+    pub fn points(&self) -> Vec<Vec<Offsets>> {
         let mut steps = vec![];
         for_each(&self.steps, |step| {
             let mut points = vec![];
@@ -106,14 +106,6 @@ impl Steps {
             steps.push(points);
         });
         steps
-    }
-
-    /// Each point.
-    pub fn each(&self, f: &mut impl FnMut(&[i64])) {
-        for_each(&self.steps, |step| {
-            let at = |r: usize, o: i64| self.from[r] + step[r] * self.apart[r] + o;
-            for_each(&self.counts, |o| f(&o.iter().enumerate().map(|(r, &o)| at(r, o)).collect::<Offsets>()));
-        });
     }
 
     /// How many points there are.

@@ -6,10 +6,11 @@
 
 use super::Builder;
 use crate::expr::{Axis, AxisId, Index, Role, ScalarExpr, Tensor, TensorExpr};
+use crate::schedule::runs_along;
 use std::sync::Arc;
 use warpsight_ir::{Name, Scalar};
 
-/// The longest reduction of one work-item: its sum is off by about 2.6e-6, a quarter of what verification allows in `f32`, so that a kernel
+/// The longest reduction in one variable: its sum is off by about 2.6e-6, a quarter of what verification allows in `f32`, so that a kernel
 /// that is right fails one time in ten thousand at most.
 pub const LONGEST: i64 = 1 << 15;
 /// The same in half precision, where a number is lost in a sum of 4096 times it: the sum is off by about √n · 1.2e-4, a third of what
@@ -26,7 +27,7 @@ pub(crate) fn longest(number: Scalar) -> i64 {
 }
 
 /// Replaces every step whose reduction is too long by steps that are not.
-pub(super) fn split(steps: Vec<TensorExpr>) -> Vec<TensorExpr> {
+pub(crate) fn split(steps: Vec<TensorExpr>) -> Vec<TensorExpr> {
     let mut open: Vec<TensorExpr> = steps.into_iter().rev().collect();
     let mut done = vec![];
     while let Some(step) = open.pop() {
@@ -43,9 +44,15 @@ pub(crate) fn in_parts(step: &TensorExpr, parts: i64) -> Option<Vec<TensorExpr>>
     Cut::into_parts(step, parts)?.steps()
 }
 
-/// The same in parts that are runs: each of positions that follow each other.
+/// The same in parts that are runs: each of positions that follow each other, in memory, too; `None` where they do not.
 pub(crate) fn in_runs(step: &TensorExpr, parts: i64) -> Option<Vec<TensorExpr>> {
-    Cut { runs: true, ..Cut::into_parts(step, parts)? }.steps()
+    let cut = Cut::into_parts(step, parts).filter(|cut| runs_along(step, AxisId(step.axes.len() + cut.axis)))?;
+    Cut { runs: true, ..cut }.steps()
+}
+
+/// Whether a reduction is long, and there is a way to cut it.
+pub(crate) fn can_be_cut(step: &TensorExpr) -> bool {
+    Cut::of(step).is_some()
 }
 
 /// Steps as they were before long reductions were cut: a schedule may share these among lanes, too. Pieces that were cut again are joined first.

@@ -269,12 +269,16 @@ impl<'a> Loops<'a> {
         // What no register is left for is loaded and stored by each operation on it.
         let spills = 2.0 * self.spilled() * arithmetic / found.results.max(1.0);
         let elements = self.elements(found, arithmetic);
-        let body =
-            STEP * (1.0 + trips_of(self.kernel, &self.kernel.accesses.nest)) + arithmetic + found.body + spills + elements.instructions;
+        let body = STEP * (1.0 + trips_of(self.kernel, &self.kernel.accesses.nest))
+            + arithmetic
+            + found.body
+            + spills
+            + elements.instructions
+            + elements.spread;
         let rate = on.execution.issue_per_clock.known_as("execution.issue_per_clock");
-        // A step's operations wait for each other, where nothing else is known as far as they make one result, and as many steps wait together as
-        // fit the core's window.
-        let each = self.kernel.chain.map_or(arithmetic / found.results.max(1.0), |own| own as f64);
+        // A step's operations wait for each other, where no variable is known to wait for itself as far as they make one result, and as many steps
+        // wait together as fit the core's window.
+        let each = self.kernel.chain.filter(|own| *own > 0).map_or(arithmetic / found.results.max(1.0), |own| own as f64);
         let chain = self.rows * self.steps() * CHAIN * each * (body / WINDOW).min(1.0);
         let issue = rate.map(|rate| self.rows * (self.steps() * body + ROW + found.row) / rate);
         let known = on.execution.lsu_lanes.known_as("execution.lsu_lanes");
@@ -293,10 +297,18 @@ impl<'a> Loops<'a> {
         Ok((limits, l1_cycles))
     }
 
-    /// How much longer what cores do takes because the last groups, or the only ones, leave some of them idle.
+    /// How much longer what each core does by itself takes because the last groups, or the only ones, leave some of them idle.
     pub(super) fn uneven(&self, cores: f64) -> f64 {
         let each = self.kernel.launch.group_count() as f64 / cores;
         each.ceil() / each
+    }
+
+    /// How much longer what memory hands to all of them takes: a core alone draws one part of it in so many at least.
+    pub(super) fn drawn(&self, cores: f64, alone: f64) -> f64 {
+        let each = self.kernel.launch.group_count() as f64 / cores;
+        let left = each.fract();
+        let share = left.max((left * cores / alone).min(1.0));
+        if left > 0.0 { (each.floor() + left / share) / each } else { 1.0 }
     }
 
     /// What single elements cost that are multiplied by vectors. An instruction takes an element from memory where it is used once, and no
@@ -320,7 +332,11 @@ impl<'a> Loops<'a> {
         let waiting = if apart > step.elements * SHARED { 1.0 } else { asked };
         let held = waiting * (sums + step.elements - self.registers).clamp(0.0, step.elements);
         let folded = if used <= SHARED { (1.0 - waiting) * step.elements } else { 0.0 };
-        Elements { instructions: step.trips * (held - folded), moved: step.trips * held * (1.0 + used), spread: step.trips * step.asked }
+        Elements {
+            instructions: step.trips * (held - folded),
+            moved: step.trips * held * (1.0 + used),
+            spread: found.steps.iter().map(|step| step.trips * step.asked).sum(),
+        }
     }
 
     /// Arithmetic instructions of a vector of work-items one for each element of theirs; of a work-item by itself one for as many elements
@@ -382,7 +398,7 @@ impl<'a> Loops<'a> {
 
     /// Share of a field's lines that no prefetcher foresees: of runs of neighbouring lines, the first few. What accesses that move alike touch
     /// side by side, as those that are written out of a loop do, is one run; of what moves otherwise, as the rest of a loop does, each counts for
-    /// the bytes that it touches.
+    /// the lines that it touches.
     pub(super) fn unforeseen(&self, field: &Field, units: &[Var], line: f64) -> f64 {
         let stride = |touch: &Touch, var: &Var| touch.stride(&field.geometry, var.id).abs() as f64;
         let place = |touch: &Touch| {
@@ -411,7 +427,10 @@ impl<'a> Loops<'a> {
             let mut streams = pieces.len() as f64;
             let moving = touch.loops.iter().filter(|var| stride(touch, var) > 0.0);
             let trips: f64 = moving.map(|var| f64::from(var.count)).product();
-            let bytes = trips * pieces.iter().map(|own| own.1 - own.0).sum::<f64>();
+            // Neighbours share a line where what moves least moves by less.
+            let least = touch.loops.iter().chain(self.along.iter()).chain(units).map(|var| stride(touch, var));
+            let least = least.filter(|own| *own > 0.0).fold(line, f64::min);
+            let lines = trips * pieces.iter().map(|own| (own.1 - own.0).max(least)).sum::<f64>();
             let inner = touch.loops.iter().rev().chain(self.along.iter());
             for var in inner.chain(units).filter(|var| var.count > 1 && stride(touch, var) > 0.0) {
                 let count = f64::from(var.count);
@@ -423,7 +442,7 @@ impl<'a> Loops<'a> {
                     streams *= count;
                 }
             }
-            (all, unseen) = (all + bytes, unseen + bytes * (TRAINED * line / run).min(1.0));
+            (all, unseen) = (all + lines, unseen + lines * (TRAINED * line / run).min(1.0));
         }
         if all > 0.0 { unseen / all } else { 0.0 }
     }
@@ -454,7 +473,7 @@ fn fp(loops: &Loops, spread: f64, on: &Profile) -> Result<f64, Unknown> {
                 let bytes = f64::from(width) * f64::from(scalar.bytes());
                 special += n as f64 * items * (bytes / loops.register).ceil() * loops.register / WORD;
             }
-            (OpClass::Special, _) => special += lanes,
+            (OpClass::Special, _) => special += lanes * f64::from(scalar.bytes()) / WORD,
             (_, Scalar::F64 | Scalar::I64 | Scalar::U64) => double += lanes,
             _ => float += lanes,
         }

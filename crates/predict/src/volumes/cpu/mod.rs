@@ -164,7 +164,7 @@ pub fn on_cpu(kernel: &Kernel, on: &Profile, between: Bytes, notes: &mut Vec<Str
     (found.limits, found.l1_cycles) = loops.limits(&counted, waits, on)?;
     let volumes: Vec<f64> = found.behind.iter().map(|level| level.load + level.store).collect();
     let cores = f64::from(on.execution.cores.need(on, "execution.cores")?);
-    found.limits.extend(levels(&volumes, loops.uneven(cores), on));
+    found.limits.extend(levels(&volumes, [loops.uneven(cores), loops.drawn(cores, ALONE)], on));
     let clock = on.execution.clock.need(on, "execution.clock")?.0;
     let per_core = |cycles: f64| Seconds(cycles / cores / clock);
     found.limits.push((Limiter::Tlb, translations.map(per_core)));
@@ -178,16 +178,16 @@ pub fn on_cpu(kernel: &Kernel, on: &Profile, between: Bytes, notes: &mut Vec<Str
         _ => "rows of work-items",
     };
     notes.push(format!(
-        "a CPU: vectors of {} work-items along the fastest axis; caches see {unit}, one after the other, and hold what the launch before left; operations of \
-         a work-item are taken to wait for each other; translations are looked up one after another, those that no cache of them holds left out",
+        "a CPU: vectors of {} work-items along the fastest axis; caches see {unit}, one after the other, and hold what the launch before left; updates \
+         of a variable wait for each other; translations are looked up one after another, those that no cache of them holds left out",
         loops.lanes
     ));
     Ok((subject, found))
 }
 
 /// What bytes behind L1, L2 and L3 take; the last of them come from memory. Rates are those of all cores at once: where some are idle, the others
-/// take so many times as long.
-fn levels(volumes: &[f64], uneven: f64, on: &Profile) -> Vec<Limit> {
+/// take so many times as long, with caches and with memory.
+fn levels(volumes: &[f64], [uneven, drawn]: [f64; 2], on: &Profile) -> Vec<Limit> {
     let m = &on.memory;
     let rates = [
         (Limiter::L2, &m.l2.bandwidth, "memory.l2.bandwidth"),
@@ -199,7 +199,7 @@ fn levels(volumes: &[f64], uneven: f64, on: &Profile) -> Vec<Limit> {
         Limiter::Llc => !matches!(m.llc.bytes, Fact::Absent { .. }),
         _ => true,
     });
-    let idle = |limiter| if limiter == Limiter::Dram { uneven.min(ALONE) } else { uneven };
+    let idle = |limiter| if limiter == Limiter::Dram { drawn } else { uneven };
     let seconds = |limiter, bytes: f64, rate: &BytesPerSecond| Seconds(idle(limiter) * bytes / rate.0);
     present
         .zip(volumes)
@@ -281,7 +281,7 @@ pub fn coarse(kernel: &Kernel, on: &Profile, between: Bytes, found: &Requests) -
         touched().map(own).sum::<f64>()
     });
     let cores = f64::from(on.execution.cores.need(on, "execution.cores")?);
-    limits.extend(levels(&behind.collect::<SmallVec<[f64; 3]>>(), loops.uneven(cores), on));
+    limits.extend(levels(&behind.collect::<SmallVec<[f64; 3]>>(), [loops.uneven(cores), loops.drawn(cores, ALONE)], on));
     together(&mut limits, kernel, on)
 }
 

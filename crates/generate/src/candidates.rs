@@ -50,11 +50,9 @@ pub fn candidates(operator: &Operator) -> Vec<Candidate> {
     let others = [("padded", padded as Rewrite), ("packed", packed), ("split16", split::<16>), ("split256", split::<256>)];
     let uncut = Operator { kind: operator.kind.clone(), steps: whole(&operator.steps) };
     let runs = [("runs16", runs::<16> as Rewrite), ("runs256", runs::<256>)];
-    let runs = runs.into_iter().filter_map(|(name, rewrite)| {
-        let own = rewritten(&uncut, name, rewrite)?;
-        // What lies in no runs is cut as ever.
-        Some(Candidate { operator: Operator { steps: split::split(own.operator.steps), ..own.operator }, ..own })
-    });
+    // What lies in no runs is cut as ever.
+    let cut = |step: &TensorExpr| split::split(vec![step.clone()]);
+    let runs = runs.into_iter().filter_map(|(name, rewrite)| rewritten_or(&uncut, name, rewrite, cut));
     let one = one_walk(&uncut.steps);
     let kept = one.as_ref().and_then(keeping);
     let one = [("rows", one), ("rows_kept", kept)].into_iter().filter_map(|(name, step)| {
@@ -75,10 +73,20 @@ type Rewrite = fn(&TensorExpr) -> Option<Vec<TensorExpr>>;
 
 /// The operator with other expressions in place of its own; `None` where all stay.
 fn rewritten(operator: &Operator, name: &'static str, rewrite: impl Fn(&TensorExpr) -> Option<Vec<TensorExpr>>) -> Option<Candidate> {
+    rewritten_or(operator, name, rewrite, |step| vec![step.clone()])
+}
+
+/// The same where those that stay become others.
+fn rewritten_or(
+    operator: &Operator,
+    name: &'static str,
+    rewrite: impl Fn(&TensorExpr) -> Option<Vec<TensorExpr>>,
+    others: impl Fn(&TensorExpr) -> Vec<TensorExpr>,
+) -> Option<Candidate> {
     // What is found through numbers, or is one that is no float, stays where it is.
     let own: Vec<_> = operator.steps.iter().map(|step| rewrite(step).filter(|_| step.is_plain())).collect();
     let changed = own.iter().any(Option::is_some);
-    let steps = own.into_iter().zip(&operator.steps).flat_map(|(own, step)| own.unwrap_or_else(|| vec![step.clone()]));
+    let steps = own.into_iter().zip(&operator.steps).flat_map(|(own, step)| own.unwrap_or_else(|| others(step)));
     changed.then(|| Candidate { name, operator: Operator { kind: operator.kind.clone(), steps: steps.collect() }, error: 0.0 })
 }
 

@@ -241,7 +241,9 @@ fn accumulators_take_turns() {
         let expr = expression(text);
         let (knobs, family) = (Knobs::of(&expr, Passes::default()), ScheduleFamily::new(expr.clone()));
         let several = |config: &Config| knobs.schedule(&expr, config).expect("legal").accumulators == 4;
-        for config in family.configs().filter(several).take(200) {
+        let some: Vec<Config> = family.configs().filter(several).take(200).collect();
+        assert!(some.len() > 20, "{text}: {}", some.len());
+        for config in some {
             let program = family.lower(&config).expect("legal").to_string();
             assert!((0..4).all(|turn| program.contains(&format!("acc0_{turn} = "))), "{program}");
         }

@@ -9,7 +9,9 @@ mod forms;
 mod ops;
 mod registers;
 
-use crate::accesses::{AccessKind, AccessRef, Accesses, AffineBound, BufferLayout, Indirect, Nest, Pattern, TensorPlace, TensorUse};
+use crate::accesses::{
+    AccessKind, AccessRef, Accesses, AffineBound, BufferLayout, Indirect, Nest, Pattern, TensorPlace, TensorUse, VarKind,
+};
 use crate::kernel::{Kernel, OpCounts};
 use crate::program::{Bound, Expr, Name, ParamKind, Program, Space, Stmt, StorePolicy};
 use crate::typing::TypeError;
@@ -115,6 +117,8 @@ impl Kernel {
     /// All that a model may see of a Program.
     pub fn of(program: &Checked) -> Result<Self, NotAffine> {
         let (accesses, forms) = derive(program)?;
+        let loops = accesses.vars.iter().filter(|var| var.kind == VarKind::Loop);
+        let chain = chain::chain(program, loops.map(|var| var.trips));
         Ok(Self {
             name: program.name.clone(),
             accesses,
@@ -123,7 +127,7 @@ impl Kernel {
             kept: 0,
             local: local_bytes(program),
             ops: OpCounts::of(program)?,
-            chain: chain::chain(program)?,
+            chain,
         })
     }
 }

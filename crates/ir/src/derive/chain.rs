@@ -1,18 +1,11 @@
 //! How long operations of a work-item wait for each other; the rule is at [`Kernel::chain`](crate::Kernel::chain).
 
-use super::forms::Forms;
-use super::{NotAffine, Obstacle};
 use crate::program::{Name, Program, Stmt};
 use std::collections::BTreeMap;
 
-/// The chain of a Program; `None` where a loop that is part of one has no known trips.
-pub(super) fn chain(program: &Program) -> Result<Option<u64>, NotAffine> {
-    let mut walk = Walk { forms: Forms::new(program)? };
-    Ok(walk.block(&program.body)?.map(|found| found.within))
-}
-
-struct Walk<'p> {
-    forms: Forms<'p>,
+/// The chain of a Program whose loops have these trips, in order of appearance; `None` where one that is part of it has none.
+pub(super) fn chain(program: &Program, mut trips: impl Iterator<Item = Option<u32>>) -> Option<u64> {
+    Some(block(&program.body, &mut trips)?.within)
 }
 
 /// What a block comes to.
@@ -24,46 +17,34 @@ struct Found<'p> {
     within: u64,
 }
 
-impl<'p> Walk<'p> {
-    fn block(&mut self, block: &'p [Stmt]) -> Result<Option<Found<'p>>, NotAffine> {
-        let mut all = Found::default();
-        let mut declared: Vec<&Name> = vec![];
-        for stmt in block {
-            let found = match stmt {
-                Stmt::Assign { name, value } if value.mentions(name) => Some(Found { updates: [(name, 1)].into(), within: 0 }),
-                Stmt::Scope(body) => self.block(body)?,
-                Stmt::For { var, from, to, step, body, .. } => {
-                    let var = self.forms.enter(var, from, to, *step)?;
-                    let trips = self.forms.trips(var).map(u64::from);
-                    self.block(body)?.and_then(|found| found.times(trips))
-                }
-                Stmt::If { then, otherwise, .. } => {
-                    self.block(then)?.zip(self.block(otherwise)?).map(|(then, otherwise)| then.either(otherwise))
-                }
-                _ => Some(Found::default()),
-            };
-            match stmt {
-                Stmt::Let { name, value } => self.forms.bind(name, value)?,
-                Stmt::Var { name, ty, .. } => {
-                    self.forms.bind_opaque(name, *ty, Obstacle::Mutable(name.clone()));
-                    declared.push(name);
-                }
-                Stmt::Atomic { target, old: Some(old), .. } => self.forms.bind_old(old, target),
-                _ => {}
+fn block<'p>(stmts: &'p [Stmt], trips: &mut impl Iterator<Item = Option<u32>>) -> Option<Found<'p>> {
+    let mut all = Found::default();
+    let mut declared: Vec<&Name> = vec![];
+    for stmt in stmts {
+        all.follow(match stmt {
+            Stmt::Var { name, .. } => {
+                declared.push(name);
+                Found::default()
             }
-            let Some(found) = found else { return Ok(None) };
-            all.follow(found);
-        }
-        let own = declared.into_iter().filter_map(|name| all.updates.remove(name)).max();
-        all.within = all.within.saturating_add(own.unwrap_or(0));
-        Ok(Some(all))
+            Stmt::Assign { name, value } if value.mentions(name) => Found { updates: [(name, 1)].into(), within: 0 },
+            Stmt::Scope(body) => block(body, trips)?,
+            Stmt::For { body, .. } => {
+                let own = trips.next().flatten();
+                block(body, trips)?.times(own)?
+            }
+            Stmt::If { then, otherwise, .. } => block(then, trips)?.either(block(otherwise, trips)?),
+            _ => Found::default(),
+        });
     }
+    let own = declared.into_iter().filter_map(|name| all.updates.remove(name)).max();
+    all.within = all.within.saturating_add(own.unwrap_or(0));
+    Some(all)
 }
 
 impl Found<'_> {
     /// The same so many times; `None` where that is not known and matters.
-    fn times(mut self, trips: Option<u64>) -> Option<Self> {
-        let trips = if self.updates.is_empty() && self.within == 0 { 1 } else { trips? };
+    fn times(mut self, trips: Option<u32>) -> Option<Self> {
+        let trips = if self.updates.is_empty() && self.within == 0 { 1 } else { u64::from(trips?) };
         self.updates.values_mut().for_each(|own| *own = own.saturating_mul(trips));
         Some(Self { within: self.within.saturating_mul(trips), ..self })
     }

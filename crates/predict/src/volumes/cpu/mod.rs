@@ -32,9 +32,6 @@ use warpsight_ir::{
 const IN_FLIGHT: f64 = 12.0;
 /// What a core works with at once.
 const UNITS: [Limiter; 3] = [Limiter::Fp, Limiter::Issue, Limiter::L1];
-/// Of memory's bandwidth a core alone draws one part in so many at least. On two cores of a server it drew 16 of 32 GB/s, and 95 of 180 from the last
-/// level (a walk in C that is not kept, 2026-11-29).
-const ALONE: f64 = 3.0;
 /// How limiters combine: GPUs have fitted numbers for this.
 const OVERLAP: Norms = Norms { all: 4.0, first: 4.0 };
 /// How caches let go of lines: nearly least recently used. Not fitted.
@@ -164,7 +161,7 @@ pub fn on_cpu(kernel: &Kernel, on: &Profile, between: Bytes, notes: &mut Vec<Str
     (found.limits, found.l1_cycles) = loops.limits(&counted, waits, on)?;
     let volumes: Vec<f64> = found.behind.iter().map(|level| level.load + level.store).collect();
     let cores = f64::from(on.execution.cores.need(on, "execution.cores")?);
-    found.limits.extend(levels(&volumes, [loops.uneven(cores), loops.drawn(cores, ALONE)], on));
+    found.limits.extend(levels(&volumes, [loops.uneven(cores), loops.drawn(cores)], on));
     let clock = on.execution.clock.need(on, "execution.clock")?.0;
     let per_core = |cycles: f64| Seconds(cycles / cores / clock);
     found.limits.push((Limiter::Tlb, translations.map(per_core)));
@@ -281,7 +278,7 @@ pub fn coarse(kernel: &Kernel, on: &Profile, between: Bytes, found: &Requests) -
         touched().map(own).sum::<f64>()
     });
     let cores = f64::from(on.execution.cores.need(on, "execution.cores")?);
-    limits.extend(levels(&behind.collect::<SmallVec<[f64; 3]>>(), [loops.uneven(cores), loops.drawn(cores, ALONE)], on));
+    limits.extend(levels(&behind.collect::<SmallVec<[f64; 3]>>(), [loops.uneven(cores), loops.drawn(cores)], on));
     together(&mut limits, kernel, on)
 }
 

@@ -10,7 +10,7 @@ use warpsight_emit::host::{
 use warpsight_engine::network::{Held, Sequence};
 use warpsight_files::Folder;
 use warpsight_generate::expr::{Tensor, TensorExpr};
-use warpsight_generate::layout::Layout;
+use warpsight_generate::layout::{Layout, stored};
 use warpsight_ir::Checked;
 use warpsight_run::{Code, Init, Job, LaunchSpec, MemoryKind, MemorySpec};
 
@@ -33,12 +33,19 @@ pub fn sequence(out: &Path, name: &str, device: &str, sequence: &Sequence) -> Re
     export.finish()
 }
 
-/// A kernel of an operator that runs once, on memory that holds nothing: everything that it reads is the user's to give.
+/// A kernel of an operator that runs once. What it reads is the user's to give, but for what follows from the operator itself.
 pub fn operator(expr: &TensorExpr, layouts: &[Layout], mut job: Job) -> Sequence {
     job.memory.iter_mut().for_each(|own| own.init = Init::Poison);
+    for ((tensor, layout), memory) in expr.inputs.iter().zip(layouts).zip(&mut job.memory) {
+        if let Some(known) = &tensor.values {
+            let values = stored(tensor.element, known.iter().map(|&value| value as f32).collect());
+            memory.init = Init::Data(layout.pack(tensor, &values, 0.0));
+        }
+    }
     let tensors = expr.inputs.iter().chain([&expr.output]).zip(layouts);
     let held = tensors.map(|(tensor, layout)| Held { name: tensor.name.to_string(), tensor: Some((tensor.clone(), layout.clone())) });
-    Sequence { held: held.collect(), job, inputs: (0..expr.inputs.len()).collect() }
+    let given = (0..expr.inputs.len()).filter(|&number| expr.inputs[number].values.is_none());
+    Sequence { held: held.collect(), job, inputs: given.collect() }
 }
 
 /// A folder with kernels and what others need to launch them.

@@ -99,6 +99,28 @@ fn several_kernels_are_one_sequence() {
     assert!(out.join("matmul.h").exists() && out.join("matmul_host.c").exists());
 }
 
+/// What follows from the operator itself is written beside the kernel; all else is the user's to give.
+#[test]
+fn tables_of_an_operator_are_its_own() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let words = |out: &Path, name: &str| -> Vec<f32> {
+        let bytes = std::fs::read(out.join(name)).expect("written");
+        bytes.chunks_exact(4).map(|word| f32::from_le_bytes([word[0], word[1], word[2], word[3]])).collect()
+    };
+    for weights in ["constant", "none"] {
+        let out = folder.path().join(weights);
+        let op = format!("maxpool n=1 c=4 h=8 w=8 r=3 s=3 stride=2 pad=1 weights={weights}");
+        let args = ["optimize", "--op", &op, "--json", "--out", out.to_str().expect("plain")];
+        json(&command(&folder.path().join("s"), &args).output().expect("starts"));
+        let launch: Value = serde_json::from_slice(&std::fs::read(out.join("launch.json")).expect("written")).expect("JSON");
+        assert_eq!(launch["shapes"][0]["inputs"], serde_json::json!([0]), "{launch}");
+        for name in ["penalty_y.bin", "penalty_x.bin"] {
+            let row = [&[f32::NEG_INFINITY][..], &[0.0; 8]].concat();
+            assert_eq!(words(&out, name)[..9], row, "{name}: eight elements behind one of padding");
+        }
+    }
+}
+
 #[test]
 fn a_full_disk_behind_stdout_is_an_error() {
     let Ok(full) = std::fs::OpenOptions::new().write(true).open("/dev/full") else {

@@ -47,7 +47,7 @@ fn operators() -> Vec<(&'static str, Operator)> {
         ("winograd", sequence("winograd2", parse("conv2d n=1 c=8 h=7 w=13 k=12 r=3 s=3 stride=1 pad=1"))),
         ("deconv2d", parse("deconv2d n=1 c=6 h=5 w=7 k=8 r=3 s=3 stride=2 pad=1")),
         ("global_average_pool", global_average_pool(&[1, 16, 7, 7], Scalar::F32).expect("an operator")),
-        ("maxpool", pool(&maxpool).expect("an operator").operator),
+        ("maxpool", pool(&maxpool).expect("an operator")),
         ("multiply", elementwise("multiply", &factors, &[1, 16, 9, 14], Scalar::F32, multiply).expect("an operator")),
     ]
 }

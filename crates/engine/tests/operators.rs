@@ -148,8 +148,9 @@ fn cpu() -> Option<Box<dyn Device>> {
 fn near(case: &Case, a: &[u8], b: &[u8]) -> Result<(), String> {
     let (a, b) = (case.unpack(a), case.unpack(b));
     let square = |v: f32| f64::from(v).powi(2);
-    // What a part of a tensor leaves as it was.
-    let pairs: Vec<(f32, f32)> = a.into_iter().zip(b).filter(|(x, y)| !(x.is_nan() && y.is_nan())).collect();
+    // What a part of a tensor leaves as it was, and the maximum of windows that lie wholly in the padding.
+    let same = |x: f32, y: f32| x.is_nan() && y.is_nan() || x.is_infinite() && x == y;
+    let pairs: Vec<(f32, f32)> = a.into_iter().zip(b).filter(|&(x, y)| !same(x, y)).collect();
     let difference: f64 = pairs.iter().map(|(x, y)| square(x - y)).sum();
     let norm: f64 = pairs.iter().map(|own| square(own.0)).sum();
     let expr = case.family.expr();

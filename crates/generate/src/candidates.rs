@@ -111,7 +111,13 @@ fn padded(step: &TensorExpr) -> Option<Vec<TensorExpr>> {
             .collect();
         let shape =
             shape.filter(|shape| shape.iter().try_fold(1_i64, |n, &e| n.checked_mul(e)).is_some_and(|n| n <= i64::from(i32::MAX)))?;
-        let output = Tensor { name: unused(step, &format!("{}_padded", tensor.name))?, shape, element: tensor.element, role: Role::Output };
+        let output = Tensor {
+            name: unused(step, &format!("{}_padded", tensor.name))?,
+            shape,
+            element: tensor.element,
+            role: Role::Output,
+            values: None,
+        };
         own.inputs[t] = Tensor { role: Role::Activation, ..output.clone() };
         let moved = |scalar: &ScalarExpr| {
             scalar.with_leaves(&mut |leaf| match leaf {
@@ -179,7 +185,7 @@ fn packed(step: &TensorExpr) -> Option<Vec<TensorExpr>> {
     order.resize(order.len().max(4), None);
     let shape = order.iter().map(|d| d.map_or(1, |d| tensor.shape[d])).collect();
     let name = unused(step, &format!("{}_packed", tensor.name))?;
-    let output = Tensor { name, shape, element: tensor.element, role: Role::Output };
+    let output = Tensor { name, shape, element: tensor.element, role: Role::Output, values: None };
     let mut own = step.clone();
     own.inputs[t] = Tensor { role: Role::Activation, ..output.clone() };
     let moved: Vec<Index> = order.iter().map(|d| d.map_or(Index::constant(0), |d| index[d].clone())).collect();

@@ -140,6 +140,8 @@ pub struct Tensor {
     pub element: Scalar,
     /// Whether it is known when kernels are made and may be laid out at will.
     pub role: Role,
+    /// What a weight holds that follows from the operator itself, such as the places of a resizing: one number an element.
+    pub values: Option<Arc<[f64]>>,
 }
 
 impl Tensor {

@@ -28,7 +28,7 @@ pub use lookup::{
 pub use matmul::{MatMul, matmul};
 pub use movement::{concat, copy, elementwise, pad, slice, transpose, update};
 pub use normalise::{GRADIENTS, STATISTICS, layernorm, layernorm_gradient, softmax};
-pub use pool::{Constant, Pool, PoolKind, ReduceKind, WithConstants, global_average_pool, pool, reduce};
+pub use pool::{Pool, PoolKind, ReduceKind, global_average_pool, pool, reduce};
 pub use shapes::{MOST_SHAPES, Shapes, is_open, parse_shapes};
 pub use split::LONGEST;
 
@@ -214,7 +214,12 @@ pub fn broadcast_index(shape: &[i64], store: &[Index]) -> Vec<Index> {
 /// A tensor's name, shape, element type and role.
 pub fn tensor(name: &str, shape: &[i64], element: Scalar, role: Role) -> Tensor {
     let shape = if shape.is_empty() { vec![1] } else { shape.to_vec() };
-    Tensor { name: name.into(), shape, element, role }
+    Tensor { name: name.into(), shape, element, role, values: None }
+}
+
+/// A weight whose values follow from the operator itself.
+pub(crate) fn table(name: &str, shape: &[i64], element: Scalar, values: Vec<f64>) -> Tensor {
+    Tensor { values: Some(values.into()), ..tensor(name, shape, element, Role::Weight) }
 }
 
 /// One expression under construction: axes first, then its inputs, then its body.

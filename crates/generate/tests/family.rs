@@ -9,7 +9,7 @@ use warpsight_generate::{Layout, Meeting, Pass, Passes, Place, ScheduleFamily};
 use warpsight_ir::{BinaryOp, Config, ConfigSpace, Family, Kernel, KnobValue, OpClass, Scalar, UnaryOp};
 
 fn tensor(name: &str, shape: &[i64], role: Role) -> Tensor {
-    Tensor { name: name.into(), shape: shape.to_vec(), element: Scalar::F32, role }
+    Tensor { name: name.into(), shape: shape.to_vec(), element: Scalar::F32, role, values: None }
 }
 
 fn axes(list: &[(&str, i64)]) -> Vec<Axis> {

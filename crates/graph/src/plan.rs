@@ -122,8 +122,8 @@ impl Plan {
         Ok(builder.plan)
     }
 
-    /// One operator as a network: activations are its inputs; constants are what `constant` gives for so many elements, rounded to what is
-    /// stored.
+    /// One operator as a network: activations are its inputs; constants are what follows from the operator itself, else what
+    /// `constant` gives for so many elements, rounded to what is stored.
     pub fn of_operator(operator: &Operator, mut constant: impl FnMut(usize) -> Vec<f64>) -> Self {
         let mut plan = Self { operators: vec![], tensors: vec![], inputs: vec![], outputs: vec![] };
         let mut add = |tensor: &Tensor, role: PlanRole| {
@@ -134,7 +134,8 @@ impl Plan {
         let mut activations = vec![];
         let inputs = external_inputs(operator).into_iter().map(|tensor| {
             if tensor.role == Role::Weight {
-                let values: Vec<f32> = constant(tensor.len()).into_iter().map(|v| v as f32).collect();
+                let values = tensor.values.as_ref().map_or_else(|| constant(tensor.len()), |known| known.to_vec());
+                let values: Vec<f32> = values.into_iter().map(|v| v as f32).collect();
                 return add(tensor, PlanRole::Constant(stored(tensor.element, values).into_iter().map(f64::from).collect()));
             }
             let id = add(tensor, PlanRole::Input);

@@ -130,7 +130,7 @@ pub const KINDS: &[Kind] = &[
             let mut shape = ranked(rng, 1..4);
             let axis = rng.usize(..shape.len());
             shape.insert(axis, shape[axis]);
-            lower_triangle(&shape, axis, rng.i64(-2..3), e).map(|own| own.operator)
+            lower_triangle(&shape, axis, rng.i64(-2..3), e)
         },
     },
     Kind { name: "resize", draw: resizing },
@@ -187,7 +187,7 @@ fn resizing(rng: &mut Rng, element: Scalar) -> Result<Operator, OperatorError> {
             rng.bool().then_some(taps)
         })
         .collect();
-    resize(&shape, &taps, element).map(|own| own.operator)
+    resize(&shape, &taps, element)
 }
 
 /// One of two tensors by a condition: another tensor, a comparison, or of positions alone.
@@ -360,7 +360,7 @@ fn fully_connected(rng: &mut Rng, element: Scalar) -> Result<Operator, OperatorE
 fn pooling(rng: &mut Rng, element: Scalar, kinds: &[PoolKind]) -> Result<Operator, OperatorError> {
     let kind = *rng.choice(kinds).expect("a kind");
     let spatial = (0..rng.usize(1..4)).map(|_| window(rng)).collect();
-    Ok(pool(&Pool { kind, batch: rng.i64(1..3), channels: extent(rng), spatial, ceil_mode: rng.bool(), element })?.operator)
+    pool(&Pool { kind, batch: rng.i64(1..3), channels: extent(rng), spatial, ceil_mode: rng.bool(), element })
 }
 
 fn reduction(rng: &mut Rng, element: Scalar) -> Result<Operator, OperatorError> {

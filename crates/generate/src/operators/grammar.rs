@@ -134,7 +134,7 @@ pub fn parse_operator(text: &str) -> Result<Operator, OperatorError> {
         "maxpool" | "avgpool" => {
             let kind = if name == "maxpool" { PoolKind::Max } else { PoolKind::Average };
             let spatial = keys.windows(&[("h", "r"), ("w", "s")]);
-            pool(&Pool { kind, batch: keys.get("n"), channels: keys.get("c"), spatial, ceil_mode: false, element })?.operator
+            pool(&Pool { kind, batch: keys.get("n"), channels: keys.get("c"), spatial, ceil_mode: false, element })?
         }
         "reduce_sum" => reduce(ReduceKind::Sum, &[keys.get("n"), keys.get("c")], &[1], false, element)?,
         "reduce_mean" => reduce(ReduceKind::Mean, &[keys.get("n"), keys.get("c")], &[1], false, element)?,
@@ -156,7 +156,7 @@ pub fn parse_operator(text: &str) -> Result<Operator, OperatorError> {
             if c > MOST_ROWS {
                 return Err(OperatorError::Unsupported { operator: name.into(), what: format!("more than {MOST_ROWS} rows") });
             }
-            lower_triangle(&[n, c, c], 1, -1, element)?.operator
+            lower_triangle(&[n, c, c], 1, -1, element)?
         }
         "resize_nearest" | "resize_linear" | "resize_cubic" => {
             let interpolation = match name {
@@ -172,7 +172,7 @@ pub fn parse_operator(text: &str) -> Result<Operator, OperatorError> {
                 return Err(OperatorError::Unsupported { operator: name.into(), what: format!("more than {MOST_TAPS} rows or columns") });
             }
             let shape = ["n", "c", "h", "w"].map(|key| keys.get(key));
-            resize(&shape, &[None, None, taps("h", "oh"), taps("w", "ow")], element)?.operator
+            resize(&shape, &[None, None, taps("h", "oh"), taps("w", "ow")], element)?
         }
         // The others of FORMS are of rows.
         _ => of_rows(name, &keys)?,
@@ -180,7 +180,7 @@ pub fn parse_operator(text: &str) -> Result<Operator, OperatorError> {
     let mut operator = Operator { kind: name.into(), ..operator };
     if !keys.constant {
         let inputs = operator.steps.iter_mut().flat_map(|step| &mut step.inputs);
-        inputs.filter(|tensor| tensor.role == Role::Weight).for_each(|tensor| tensor.role = Role::Activation);
+        inputs.filter(|tensor| tensor.role == Role::Weight && tensor.values.is_none()).for_each(|tensor| tensor.role = Role::Activation);
     }
     Ok(operator)
 }

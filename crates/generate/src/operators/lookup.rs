@@ -1,6 +1,6 @@
 //! Operators whose elements are found, or put, where other numbers say.
 
-use super::{Builder, OperatorError, add, axis_names, broadcast_index, mul, named, operator, sub, tensor};
+use super::{Builder, OperatorError, add, axis_names, broadcast_index, mul, named, operator, sub, table, tensor};
 use crate::expr::{Combine, Index, Operator, Role, ScalarExpr, Tensor, TensorExpr};
 use warpsight_ir::{BinaryOp, Scalar};
 
@@ -212,7 +212,7 @@ fn of_bags(offsets: &Tensor, rows: i64, element: Scalar) -> Vec<TensorExpr> {
 }
 
 /// A dimension of extent `extent` and the next one, of the same extent, as one: of pairs (i, j) those with j ≤ i + `diagonal`, row by row.
-pub fn lower_triangle(shape: &[i64], axis: usize, diagonal: i64, element: Scalar) -> Result<super::WithConstants, OperatorError> {
+pub fn lower_triangle(shape: &[i64], axis: usize, diagonal: i64, element: Scalar) -> Result<Operator, OperatorError> {
     let kind = "lower_triangle";
     let square = shape.get(axis).zip(shape.get(axis + 1)).filter(|(a, b)| a == b);
     let Some((&extent, _)) = square else {
@@ -229,17 +229,15 @@ pub fn lower_triangle(shape: &[i64], axis: usize, diagonal: i64, element: Scalar
     let names = axis_names(output.len());
     let (mut builder, at, _) = Builder::new(kind, &named(&names, &output), &[]);
     let input = tensor("input", shape, element, Role::Activation);
-    let tables = ["rows", "columns"].map(|name| tensor(name, &[count], Scalar::I32, Role::Weight));
+    let tables = [
+        table("rows", &[count], Scalar::I32, pairs.iter().map(|own| own.0 as f64).collect()),
+        table("columns", &[count], Scalar::I32, pairs.iter().map(|own| own.1 as f64).collect()),
+    ];
     let found = tables.iter().enumerate().map(|(n, table)| (axis + n, builder.load(table, vec![at[axis].clone()]))).collect();
     let index = [&at[..axis], &[Index::constant(0), Index::constant(0)], &at[axis + 1..]].concat();
     let body = builder.gather(&input, index, found);
     let step = builder.finish(Combine::Sum, body, ScalarExpr::Acc, tensor("output", &output, element, Role::Output), at);
-    let [rows, columns] = tables;
-    let constants = vec![
-        super::Constant { name: rows.name, values: pairs.iter().map(|own| own.0 as f64).collect() },
-        super::Constant { name: columns.name, values: pairs.iter().map(|own| own.1 as f64).collect() },
-    ];
-    Ok(super::WithConstants { operator: operator(kind, vec![step])?, constants })
+    operator(kind, vec![step])
 }
 
 /// Whether a tensor lies beside the one that is looked into: as many dimensions, no longer in any but the one that positions are of.
@@ -361,8 +359,8 @@ impl Taps {
 }
 
 /// A tensor resized along the dimensions that have taps. Where elements are only repeated their places are affine; else places and weights are
-/// small tables, which are the operator's own constants.
-pub fn resize(shape: &[i64], taps: &[Option<Taps>], element: Scalar) -> Result<super::WithConstants, OperatorError> {
+/// small tables, whose values are the operator's own.
+pub fn resize(shape: &[i64], taps: &[Option<Taps>], element: Scalar) -> Result<Operator, OperatorError> {
     let kind = "resize";
     let fail = |what: String| OperatorError::Mismatch { operator: kind.into(), what };
     if taps.len() != shape.len() {
@@ -375,21 +373,19 @@ pub fn resize(shape: &[i64], taps: &[Option<Taps>], element: Scalar) -> Result<s
     let repeats: Option<Vec<i64>> =
         shape.iter().zip(taps).map(|(&own, taps)| taps.as_ref().map_or(Some(1), |taps| taps.repeats(own))).collect();
     if let Some(repeats) = repeats {
-        return Ok(super::WithConstants { operator: repeated(shape, &repeats, &output, element)?, constants: vec![] });
+        return repeated(shape, &repeats, &output, element);
     }
     let names = axis_names(shape.len());
     let inner: Vec<String> = (0..shape.len()).map(|d| format!("t{d}")).collect();
     let counts: Vec<i64> = taps.iter().map(|taps| taps.as_ref().map_or(1, Taps::count)).collect();
     let (mut builder, at, tap) = Builder::new(kind, &named(&names, &output), &named(&inner, &counts));
-    let (mut index, mut found, mut weights, mut constants) = (at.clone(), vec![], vec![], vec![]);
+    let (mut index, mut found, mut weights) = (at.clone(), vec![], vec![]);
     for (d, taps) in taps.iter().enumerate() {
         let Some(taps) = taps else { continue };
         let weights_in = element.widened();
         let mut table = |name: &str, element: Scalar, values: Vec<f64>| {
-            let own = tensor(&format!("{name}_{}", names[d]), &[output[d], counts[d]], element, Role::Weight);
-            let load = builder.load(&own, vec![at[d].clone(), tap[d].clone()]);
-            constants.push(super::Constant { name: own.name, values });
-            load
+            let own = table(&format!("{name}_{}", names[d]), &[output[d], counts[d]], element, values);
+            builder.load(&own, vec![at[d].clone(), tap[d].clone()])
         };
         index[d] = Index::constant(0);
         let place = table("place", Scalar::I32, taps.places.iter().flatten().map(|&p| p as f64).collect());
@@ -406,7 +402,7 @@ pub fn resize(shape: &[i64], taps: &[Option<Taps>], element: Scalar) -> Result<s
         None => value,
     };
     let step = builder.finish(Combine::Sum, body, ScalarExpr::Acc, tensor("output", &output, element, Role::Output), at);
-    Ok(super::WithConstants { operator: operator(kind, vec![step])?, constants })
+    operator(kind, vec![step])
 }
 
 /// Each element so often along each dimension.

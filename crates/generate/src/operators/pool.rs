@@ -1,9 +1,9 @@
 //! Pooling over windows and reductions over whole dimensions.
 
 use super::conv::{spatial_count, spatial_names};
-use super::{Builder, OperatorError, Window, add, at_least, axis_names, mul, named, near, operator, tensor};
+use super::{Builder, OperatorError, Window, add, at_least, axis_names, mul, named, near, operator, table, tensor};
 use crate::expr::{Combine, Index, Operator, Role, ScalarExpr};
-use warpsight_ir::{Name, Scalar};
+use warpsight_ir::Scalar;
 
 /// How a window is summarised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -48,24 +48,6 @@ fn output(w: &Window, ceil_mode: bool) -> i64 {
     if ceil_mode && room >= 0 && room % w.stride != 0 && next_starts_inside { floor + 1 } else { floor }
 }
 
-/// A weight whose values follow from the operator itself.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Constant {
-    /// The input it is for.
-    pub name: Name,
-    /// Its elements.
-    pub values: Vec<f64>,
-}
-
-/// An operator with the weights that belong to it.
-#[derive(Clone, Debug, PartialEq)]
-pub struct WithConstants {
-    /// The operator.
-    pub operator: Operator,
-    /// Values of some of its inputs; none where nothing is padded.
-    pub constants: Vec<Constant>,
-}
-
 /// Taps of all windows along one dimension; each is looked at once when the weights that belong to a pooling are made.
 const MAX_TAPS: i64 = 1 << 26;
 
@@ -74,7 +56,7 @@ const MAX_TAPS: i64 = 1 << 26;
 /// A padded load reads 0, which would win over negative elements and count in a mean. So a maximum adds to each element a
 /// penalty per padded coordinate (0 inside, −∞ outside), and a mean multiplies by the inverse count of each window;
 /// both are separable, one vector per spatial dimension, and left out where every window lies inside.
-pub fn pool(pool: &Pool) -> Result<WithConstants, OperatorError> {
+pub fn pool(pool: &Pool) -> Result<Operator, OperatorError> {
     let kind = if pool.kind == PoolKind::Max { "maxpool" } else { "avgpool" };
     at_least(kind, 1, &[("n", pool.batch), ("c", pool.channels)])?;
     let dims = spatial_count(kind, pool.spatial.len())?;
@@ -98,7 +80,6 @@ pub fn pool(pool: &Pool) -> Result<WithConstants, OperatorError> {
     }
     let mut body = builder.load(&tensor("input", &input_shape, pool.element, Role::Activation), read.clone());
 
-    let mut constants = Vec::new();
     let mut epilogue = ScalarExpr::Acc;
     let mut divisor = 1.0;
     for (d, w) in pool.spatial.iter().enumerate() {
@@ -108,9 +89,8 @@ pub fn pool(pool: &Pool) -> Result<WithConstants, OperatorError> {
             if w.pad_before > 0 || reach > w.input + w.pad_before {
                 let outside = |i: i64| i < w.pad_before || i >= w.input + w.pad_before;
                 let values: Vec<f64> = (0..reach).map(|i| if outside(i) { f64::NEG_INFINITY } else { 0.0 }).collect();
-                let penalty = tensor(&name("penalty"), &[reach], pool.element.widened(), Role::Weight);
+                let penalty = table(&name("penalty"), &[reach], pool.element.widened(), values);
                 body = add(body, builder.load(&penalty, vec![near(kind, read[d + 2].clone().offset(w.pad_before))?]));
-                constants.push(Constant { name: penalty.name, values });
             }
             continue;
         }
@@ -119,9 +99,9 @@ pub fn pool(pool: &Pool) -> Result<WithConstants, OperatorError> {
             // A window wholly in the padding has the mean 0.
             divisor *= counts[0].max(1) as f64;
         } else {
-            let inverse = tensor(&name("inverse_count"), &[extents[d]], pool.element.widened(), Role::Weight);
+            let values = counts.iter().map(|&c| 1.0 / c.max(1) as f64).collect();
+            let inverse = table(&name("inverse_count"), &[extents[d]], pool.element.widened(), values);
             epilogue = mul(epilogue, builder.load(&inverse, vec![at[d + 2].clone()]));
-            constants.push(Constant { name: inverse.name, values: counts.iter().map(|&c| 1.0 / c.max(1) as f64).collect() });
         }
     }
     if divisor != 1.0 {
@@ -130,7 +110,7 @@ pub fn pool(pool: &Pool) -> Result<WithConstants, OperatorError> {
     let shape: Vec<i64> = [pool.batch, pool.channels].into_iter().chain(extents).collect();
     let combine = if pool.kind == PoolKind::Max { Combine::Max } else { Combine::Sum };
     let step = builder.finish(combine, body, epilogue, tensor("output", &shape, pool.element, Role::Output), at);
-    Ok(WithConstants { operator: operator(kind, vec![step])?, constants })
+    operator(kind, vec![step])
 }
 
 /// Taps of window `o` that count.

@@ -202,7 +202,7 @@ impl<'a> Cut<'a> {
         let forms: Vec<Index> = outer.iter().cloned().chain(own).collect();
         let body = read(&mut builder, &expr.inputs, &expr.body, &forms)?;
         let shape = parallel.iter().map(|a| a.1).collect();
-        let output = Tensor { name: named(&expr.output.name), shape, element: expr.arithmetic(), role: Role::Output };
+        let output = Tensor { name: named(&expr.output.name), shape, element: expr.arithmetic(), role: Role::Output, values: None };
         Some(builder.finish(expr.combine, body, ScalarExpr::Acc, output, store))
     }
 

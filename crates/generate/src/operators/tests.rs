@@ -189,12 +189,12 @@ fn random_poolings() {
         let (n, c, ceil_mode) = (rng.i64(1..3), rng.i64(1..3), rng.bool());
         let pooling = Pool { kind, batch: n, channels: c, spatial: vec![h, w], ceil_mode, element: Scalar::F32 };
         let built = pool(&pooling).unwrap();
-        check(&built.operator);
+        check(&built);
         // All below zero: padding must not win.
         let x: Vec<f64> = random(&mut rng, n * c * h.input * w.input).iter().map(|v| v - 2.0).collect();
         let mut inputs = vec![x];
-        for input in &external_inputs(&built.operator)[1..] {
-            inputs.push(built.constants.iter().find(|c| c.name == input.name).unwrap().values.clone());
+        for input in &external_inputs(&built)[1..] {
+            inputs.push(input.values.as_ref().unwrap().to_vec());
             with_constants += 1;
         }
         let extents = pooling.outputs();
@@ -210,7 +210,7 @@ fn random_poolings() {
             }
             if kind == PoolKind::Max { largest } else { sum / f64::from(count) }
         });
-        close(&run(&built.operator, &inputs), &expected.collect::<Vec<_>>());
+        close(&run(&built, &inputs), &expected.collect::<Vec<_>>());
     }
     assert!(with_constants > 20, "{with_constants}");
 }
@@ -477,9 +477,9 @@ fn elements_found_through_positions() {
     assert_eq!(sums, [3.5, 4.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 6.5, 8.5]);
     assert!(gather(&Lookup { dimensions: 3, ..own(&[2, 3], 0, &[3]) }).is_err());
     let triangle = lower_triangle(&[1, 3, 3], 1, -1, Scalar::F32).unwrap();
-    assert_eq!(triangle.constants.iter().map(|c| c.values.clone()).collect::<Vec<_>>(), [[1., 2., 2.], [0., 0., 1.]]);
+    assert_eq!(triangle.steps[0].inputs.iter().filter_map(|own| own.values.as_deref()).collect::<Vec<_>>(), [[1., 2., 2.], [0., 0., 1.]]);
     let inputs = [vec![1., 2., 2.], vec![0., 0., 1.], (0..9).map(f64::from).collect()];
-    assert_eq!(run(&triangle.operator, &inputs), [3., 6., 7.]);
+    assert_eq!(run(&triangle, &inputs), [3., 6., 7.]);
     // A million rows have positions in 24 bits, seventeen million have not.
     let floats = |rows| gather(&Lookup { positions: Scalar::F32, ..own(&[rows, 1], 0, &[3]) });
     assert!(floats(1 << 24).is_ok() && floats((1 << 24) + 1).is_err());
@@ -496,9 +496,9 @@ fn resized_values() {
         let taps = |(&own, &out): (&i64, &i64)| Some(Taps::new(how, coordinates, (own, out), out as f64 / own as f64));
         let taps: Vec<_> = shape.iter().zip(output).map(taps).collect();
         let own = resize(shape, &taps, Scalar::F32).unwrap();
-        check(&own.operator);
-        let find = |t: &Tensor| own.constants.iter().find(|c| c.name == t.name).map_or_else(|| values.clone(), |c| c.values.clone());
-        run(&own.operator, &external_inputs(&own.operator).into_iter().map(find).collect::<Vec<_>>())
+        check(&own);
+        let find = |t: &Tensor| t.values.as_ref().map_or_else(|| values.clone(), |known| known.to_vec());
+        run(&own, &external_inputs(&own).into_iter().map(find).collect::<Vec<_>>())
     };
     let four = vec![1., 2., 3., 4.];
     let linear = resized(&[2, 2], &[4, 4], Interpolation::Linear, Coordinates::HalfPixel, four.clone());

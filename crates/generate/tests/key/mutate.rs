@@ -104,7 +104,7 @@ fn coefficients(rng: &mut Rng) -> Coefficients {
 
 fn tensor(rng: &mut Rng) -> Tensor {
     let (element, role) = (pick(rng, Scalar::ALL), pick(rng, &ROLES));
-    Tensor { name: pick(rng, &["a", "b", "c", "d"]).into(), shape: few(rng, 2, |rng| pick(rng, &NUMBERS)), element, role }
+    Tensor { name: pick(rng, &["a", "b", "c", "d"]).into(), shape: few(rng, 2, |rng| pick(rng, &NUMBERS)), element, role, values: None }
 }
 
 fn axis(rng: &mut Rng) -> Axis {

@@ -6,7 +6,9 @@ use crate::graph::{Graph, Node, TensorId};
 use crate::plan::fuse::Group;
 use std::sync::Arc;
 use warpsight_generate::expr::{Index, Operator, Role, ScalarExpr, TensorExpr};
-use warpsight_generate::operators::{self, Conv, Deconv, Lookup, MatMul, OperatorError, Pool, Taps, broadcast_index, tensor};
+use warpsight_generate::operators::{
+    self, Conv, Deconv, Lookup, MatMul, OperatorError, Pool, Taps, broadcast_index, external_inputs, tensor,
+};
 use warpsight_ir::{BinaryOp, Name, Scalar, UnaryOp};
 
 /// Element type of all tensors of a planned network.
@@ -101,6 +103,14 @@ fn lower_anchor(graph: &Graph, node: &Node, op: &Op) -> Result<Lowered, Operator
         sources: names.iter().zip(&node.inputs).map(|(n, id)| ((*n).into(), Source::Tensor(*id))).collect(),
         further: &[],
     };
+    let with_tables = |operator: Operator| {
+        let tables =
+            external_inputs(&operator).into_iter().filter_map(|own| Some((own.name.clone(), Source::Constant(own.values.clone()?))));
+        let tables: Vec<_> = tables.collect();
+        let mut lowered = with(operator, &["input"]);
+        lowered.sources.extend(tables);
+        lowered
+    };
     Ok(match op {
         Op::Conv { windows, groups } => {
             let conv = Conv {
@@ -154,10 +164,7 @@ fn lower_anchor(graph: &Graph, node: &Node, op: &Op) -> Result<Lowered, Operator
                 ceil_mode: *ceil_mode,
                 element: ELEMENT,
             };
-            let pooled = operators::pool(&pool)?;
-            let mut lowered = with(pooled.operator, &["input"]);
-            lowered.sources.extend(pooled.constants.into_iter().map(|c| (c.name, Source::Constant(c.values.into()))));
-            lowered
+            with_tables(operators::pool(&pool)?)
         }
         Op::GlobalAveragePool => with(operators::global_average_pool(shape(0), ELEMENT)?, &["input"]),
         Op::Reduce { kind, axes, keep } => with(operators::reduce(*kind, shape(0), axes, *keep, ELEMENT)?, &["input"]),
@@ -207,22 +214,14 @@ fn lower_anchor(graph: &Graph, node: &Node, op: &Op) -> Result<Lowered, Operator
             Lowered { operator, sources, further: &[] }
         }
         Op::Update { axis, start } => with(operators::update(shape(0), shape(1), *axis, *start, ELEMENT)?, &["input", "part"]),
-        Op::LowerPairs { axis, diagonal } => {
-            let pairs = operators::lower_triangle(shape(0), *axis, *diagonal, ELEMENT)?;
-            let mut lowered = with(pairs.operator, &["input"]);
-            lowered.sources.extend(pairs.constants.into_iter().map(|c| (c.name, Source::Constant(c.values.into()))));
-            lowered
-        }
+        Op::LowerPairs { axis, diagonal } => with_tables(operators::lower_triangle(shape(0), *axis, *diagonal, ELEMENT)?),
         Op::Resize { interpolation, coordinates, scales } => {
             let taps = (0..output.len()).map(|d| {
                 let (own, wanted) = (shape(0)[d], output[d]);
                 let stays = own == wanted && scales[d] == 1.0;
                 (!stays).then(|| Taps::new(*interpolation, *coordinates, (own, wanted), scales[d]))
             });
-            let resized = operators::resize(shape(0), &taps.collect::<Vec<_>>(), ELEMENT)?;
-            let mut lowered = with(resized.operator, &["input"]);
-            lowered.sources.extend(resized.constants.into_iter().map(|c| (c.name, Source::Constant(c.values.into()))));
-            lowered
+            with_tables(operators::resize(shape(0), &taps.collect::<Vec<_>>(), ELEMENT)?)
         }
     })
 }

@@ -151,11 +151,45 @@ fn recordings_are_replayed_and_compared() {
     assert_eq!(bytes.map(|own| (&own["a"]["value"], &own["b"]["value"])), Some((&16384.0.into(), &8192.0.into())), "{differ}");
     s.run(&["probe", "diff", &s.text("A100.out/profile.toml"), &s.text("A100.out")], 0);
 
-    // That format has no way to say that things are unknown; everything else is there nevertheless.
+    // What that format has of this recording is exported: a size, and nothing of the device.
     let args = ["probe", "--replay", &s.text("A100"), "--out", &s.text("exported"), "--export-mt4g", &s.text("mt4g.json")];
+    s.run(&args, 0);
+    let exported = s.json("mt4g.json");
+    assert_eq!(exported["memory"]["l1"]["size"]["size"], 16384.0, "{exported}");
+    assert_eq!(exported["memory"]["l1"]["lineSize"]["confidence"], 0.0, "{exported}");
+    assert_eq!((&exported["compute"], &exported["general"]), (&serde_json::json!({}), &serde_json::json!({})));
+    // Of a flat recording nothing is known.
+    recording(&s.path("flat"), u32::MAX);
+    let args = ["probe", "--replay", &s.text("flat"), "--out", &s.text("none"), "--export-mt4g", &s.text("none.json")];
     let output = s.run(&args, 2);
-    assert!(said(&output).contains("needs what is not known here") && s.path("exported/page.html").is_file(), "{}", said(&output));
-    assert!(!s.path("mt4g.json").exists());
+    assert!(said(&output).contains("nothing was found") && s.path("none/page.html").is_file(), "{}", said(&output));
+    assert!(!s.path("none.json").exists());
+}
+
+/// Latencies that a recording has in cycles stand in the profile, and their seconds are said to be unknown.
+#[test]
+fn counted_cycles_are_told_from_seconds() {
+    let s = Sandbox::new();
+    recording(&s.path("recorded"), 16384);
+    std::fs::write(s.path("recorded/L1_Latency.csv"), "30\n31\n32\n").expect("writes");
+    let found = json_of(&s, &["probe", "--replay", &s.text("recorded"), "--out", &s.text("out")], 0);
+    assert_eq!(found["keys"]["buffer.l1.latency_cycles"]["value"], 31.0, "{found}");
+    assert_eq!(found["profile"]["memory"]["buffer_l1"]["latency"]["value"], 31.0, "{found}");
+    let why = found["keys"]["buffer.l1.latency_s"]["unknown"].as_str().expect("a reason");
+    assert!(why.contains("no clock rate") && why.contains("buffer.l1.latency_cycles"), "{why}");
+    assert!(found["profile"]["execution"]["clock"]["value"].is_null(), "no clock of one's own: {found}");
+}
+
+#[test]
+fn what_is_simulated_is_exported() {
+    let s = Sandbox::new();
+    let found = probed(&s, "out", &["--export-mt4g", &s.text("mt4g.json")]);
+    let exported = s.json("mt4g.json");
+    let key = |key: &str| found["keys"][key]["value"].as_f64().unwrap_or_else(|| panic!("{key}: {found}"));
+    assert_eq!(exported["memory"]["texture"]["size"]["size"], 1024.0, "{exported}");
+    assert_eq!(exported["memory"]["texture"]["lineSize"]["size"].as_f64(), Some(key("texture.l1.line_bytes")));
+    assert_eq!(exported["compute"]["warpSize"].as_f64(), Some(key("warp.by_order")), "{exported}");
+    assert_eq!(exported["general"]["name"], found["device"]["name"]);
 }
 
 #[test]

@@ -5,11 +5,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use warpsight_ir::profile::Fact;
 
-/// What a driver states of a device, none of which a chase shows; `None` where it does not.
+/// What a driver states of a device, none of which a chase shows; `None` where it does not, nor anything else tells it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Stated {
     /// The device's own name.
-    pub name: String,
+    pub name: Option<String>,
     /// `NVIDIA` or `AMD`.
     pub vendor: Option<String>,
     /// Compute capability: major and minor.
@@ -43,9 +43,9 @@ pub struct Stated {
 /// Why something is not exported.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ExportError {
-    /// The format has no way to say that these are unknown.
-    #[error("MT4G's format needs what is not known here: {}", .0.join(", "))]
-    Missing(Vec<String>),
+    /// Neither of a memory nor of a multiprocessor is anything known that the format has.
+    #[error("nothing was found that MT4G's format has a place for")]
+    Nothing,
 }
 
 /// Caches of the format: the path in its `memory`, and the key of what is found.
@@ -58,93 +58,103 @@ const CACHES: [(&[&str], &str); 6] = [
     (&["scalarL1"], "scalar.l1"),
 ];
 
-/// Caches that every file of the format has; the texture's only NVIDIA's files.
-const NEEDED: [&str; 2] = ["buffer.l1", "texture.l1"];
+/// Bytes of the format's unit of bandwidths.
+const GIB: f64 = 1_073_741_824.0;
 
 /// Findings as the JSON of MT4G (github.com/caps-tum/mt4g), as of its first version.
 ///
-/// A size that is not known has the confidence 0, which is how the format says so. Of one that is known, the format has no interval: the
-/// confidence is 1 less the interval's width over the value. Where the driver states the whole L2, and a whole number of its parts lies in
-/// the interval of what was measured, the segment is that part. Latencies are in cycles: `latency_cycles`, or `latency_s` at the clock.
+/// What is not known is left out, as that tool does with what it did not measure, but for the sizes of a cache of which anything is known:
+/// one that is not has the confidence 0, which is how the format says so. Of one that is known, the format has no interval: the confidence
+/// is 1 less the interval's width over the value. Where the driver states the whole L2, and a whole number of its parts lies in the interval
+/// of what was measured, the segment is that part. Latencies are in cycles: `latency_cycles`, or `latency_s` at the clock.
 ///
 /// # Errors
-/// [`ExportError::Missing`]: latencies and what a driver states have no unknown in the format.
+/// [`ExportError::Nothing`].
 pub fn mt4g(findings: &Findings, stated: &Stated) -> Result<Value, ExportError> {
-    let mut export = Export { findings, stated, missing: vec![] };
-    let all = export.all();
-    match export.missing.is_empty() {
-        true => Ok(all),
-        false => Err(ExportError::Missing(export.missing)),
+    let export = Export { findings, stated };
+    let (compute, memory) = (export.compute(), export.memory());
+    if [&compute, &memory].iter().all(|table| table.as_object().is_some_and(Map::is_empty)) {
+        return Err(ExportError::Nothing);
     }
+    let general = known([
+        ("clockRate", stated.clock_hz.map(|hertz| json!({ "unit": "kHz", "value": hertz / 1e3 }))),
+        ("computeCapability", stated.compute_capability.map(|(major, minor)| json!({ "major": major, "minor": minor }))),
+        ("name", stated.name.as_ref().map(|name| json!(name))),
+        ("vendor", stated.vendor.as_ref().map(|vendor| json!(vendor))),
+    ]);
+    let meta = known([("timestamp", stated.timestamp.as_ref().map(|timestamp| json!(timestamp)))]);
+    Ok(json!({ "compute": compute, "general": general, "memory": memory, "meta": meta }))
 }
 
 struct Export<'f> {
     findings: &'f Findings,
     stated: &'f Stated,
-    missing: Vec<String>,
 }
 
 impl Export<'_> {
-    fn all(&mut self) -> Value {
+    fn compute(&self) -> Value {
         let stated = self.stated;
-        let nvidia = stated.vendor.as_deref() == Some("NVIDIA");
-        let capability = self.need(stated.compute_capability, "compute capability").unwrap_or_default();
-        let shared = self.need(stated.shared_bytes, "shared memory of a multiprocessor").unwrap_or_default();
-        let units = self.need(stated.multiprocessors, "multiprocessors");
-        json!({
-            "compute": {
-                "maxBlocksPerMultiProcessor": if nvidia { self.need(stated.blocks, "blocks of a multiprocessor") } else { stated.blocks },
-                "maxThreadsPerBlock": self.need(stated.block_threads, "threads of a block"),
-                "maxThreadsPerMultiProcessor": self.need(stated.threads, "threads of a multiprocessor"),
-                "multiProcessorCount": units,
-                "numberOfCoresPerMultiProcessor": self.need(stated.fp32_units, "FP32 units of a multiprocessor"),
-                "regsPerMultiProcessor": if nvidia { self.need(stated.registers, "registers of a multiprocessor") } else { stated.registers },
-                "warpSize": self.need(stated.warp, "warp"),
-            },
-            "general": {
-                "clockRate": { "unit": "kHz", "value": self.need(stated.clock_hz, "clock").map(|hertz| hertz / 1e3) },
-                "computeCapability": { "major": capability.0, "minor": capability.1 },
-                "name": stated.name,
-                "vendor": self.need(stated.vendor.as_deref(), "vendor"),
-            },
-            "memory": self.memory(nvidia, shared, units.unwrap_or(1)),
-            "meta": { "timestamp": self.need(stated.timestamp.as_deref(), "time of measurement") },
-        })
+        let counts = [
+            ("maxBlocksPerMultiProcessor", stated.blocks),
+            ("maxThreadsPerBlock", stated.block_threads),
+            ("maxThreadsPerMultiProcessor", stated.threads),
+            ("multiProcessorCount", stated.multiprocessors),
+            ("numberOfCoresPerMultiProcessor", stated.fp32_units),
+            ("regsPerMultiProcessor", stated.registers),
+            ("warpSize", stated.warp),
+        ];
+        known(counts.map(|(key, count)| (key, count.map(|count| json!(count)))))
     }
 
-    fn memory(&mut self, nvidia: bool, shared: f64, units: u32) -> Value {
+    fn memory(&self) -> Value {
         let mut memory = Map::new();
         for (path, key) in CACHES {
-            let found = self.findings.facts.keys().any(|own| own.starts_with(&format!("{key}.")));
-            if !found && !(NEEDED.contains(&key) && (nvidia || key == NEEDED[0])) {
-                continue;
-            }
-            let cache = json!({
-                "size": size(self.fact(&format!("{key}.capacity_bytes"))),
-                "lineSize": size(self.fact(&format!("{key}.line_bytes"))),
-                "fetchGranularity": size(self.fact(&format!("{key}.fetch_bytes"))),
-                "latency": self.latency(key),
-            });
+            let Some(cache) = self.cache(key, "size") else { continue };
             match path {
                 [table, level] => memory.entry(*table).or_insert_with(|| json!({}))[*level] = cache,
                 [level] => drop(memory.insert((*level).to_owned(), cache)),
                 _ => (),
             }
         }
-        memory.insert("l2".to_owned(), self.l2());
-        memory.insert("main".to_owned(), json!({ "latency": self.latency("dram") }));
-        // HIP states the sum over all multiprocessors.
-        let shared = if nvidia { shared } else { shared * f64::from(units) };
-        let reserved = self.need(self.stated.shared_reserved_bytes, "shared memory reserved of a block");
-        let mut local = json!({ "sharedMemPerMultiProcessor": bytes(Some(shared)), "reservedSharedMemPerBlock": bytes(reserved) });
-        if self.cycles("local").is_some() {
-            local["latency"] = self.latency("local");
-        }
-        memory.insert("shared".to_owned(), local);
+        let bandwidth = |key: &str| self.findings.get(key).map(|rate| json!({ "unit": "GiB/s", "value": rate / GIB }));
+        let main = known([
+            ("latency", self.latency("dram")),
+            ("readBandwidth", bandwidth("dram.bandwidth")),
+            ("writeBandwidth", bandwidth("write.bandwidth")),
+        ]);
+        let shared = known([
+            ("latency", self.latency("local")),
+            ("sharedMemPerMultiProcessor", self.shared().map(bytes)),
+            ("reservedSharedMemPerBlock", self.stated.shared_reserved_bytes.map(bytes)),
+        ]);
+        let others = [("l2", self.l2()), ("main", main), ("shared", shared)];
+        let others = others.into_iter().filter(|(_, table)| table.as_object().is_some_and(|table| !table.is_empty()));
+        memory.extend(others.map(|(key, table)| (key.to_owned(), table)));
         Value::Object(memory)
     }
 
-    fn l2(&mut self) -> Value {
+    /// A cache of which anything is known; where its size stands differs.
+    fn cache(&self, key: &str, own_size: &str) -> Option<Value> {
+        let sizes = [(own_size, "capacity_bytes"), ("lineSize", "line_bytes"), ("fetchGranularity", "fetch_bytes")];
+        let sizes = sizes.map(|(name, of)| (name, self.fact(&format!("{key}.{of}"))));
+        let latency = self.latency(key);
+        if latency.is_none() && sizes.iter().all(|(_, fact)| fact.and_then(Fact::get).is_none()) {
+            return None;
+        }
+        let [capacity, line, fetched] = sizes.map(|(name, fact)| (name, Some(size(fact))));
+        Some(known([capacity, line, fetched, ("latency", latency)]))
+    }
+
+    fn shared(&self) -> Option<f64> {
+        let own = self.stated.shared_bytes?;
+        // HIP states the sum over all multiprocessors.
+        match self.stated.vendor.as_deref() {
+            Some("AMD") => Some(own * f64::from(self.stated.multiprocessors?)),
+            _ => Some(own),
+        }
+    }
+
+    fn l2(&self) -> Value {
         let segment = self.fact("buffer.l2.capacity_bytes");
         let whole = self.stated.l2_bytes.or(segment.and_then(|fact| fact.get().copied()));
         let part = match (segment, whole) {
@@ -154,24 +164,20 @@ impl Export<'_> {
             }
             _ => None,
         };
-        let mut segment = size(segment);
+        let mut cache = self.cache("buffer.l2", "segmentSize").unwrap_or_else(|| json!({}));
         if let Some(part) = part {
-            segment["size"] = json!(part);
+            cache["segmentSize"]["size"] = json!(part);
         }
-        json!({
-            "size": bytes(self.need(whole, "L2's size")),
-            "segmentSize": segment,
-            "lineSize": size(self.fact("buffer.l2.line_bytes")),
-            "fetchGranularity": size(self.fact("buffer.l2.fetch_bytes")),
-            "latency": self.latency("buffer.l2"),
-        })
+        if let Some(whole) = whole {
+            cache["size"] = bytes(whole);
+        }
+        cache
     }
 
-    fn latency(&mut self, key: &str) -> Value {
-        let found = self.cycles(key);
-        let [_, median, most] = self.need(found, &format!("{key}.latency_cycles")).unwrap_or_default();
+    fn latency(&self, key: &str) -> Option<Value> {
+        let [_, median, most] = self.cycles(key)?;
         // How many loads a fact is of, it does not say.
-        json!({ "unit": "cycles", "method": "p-chase", "p50": median, "p95": most, "measurements": 0 })
+        Some(json!({ "unit": "cycles", "method": "p-chase", "p50": median, "p95": most, "measurements": 0 }))
     }
 
     /// Lower end, value and upper end of a latency in cycles.
@@ -181,7 +187,8 @@ impl Export<'_> {
             _ => None,
         };
         let cycles = self.fact(&format!("{key}.latency_cycles")).and_then(|fact| ends(fact, 1.0));
-        cycles.or_else(|| ends(self.fact(&format!("{key}.latency_s"))?, self.stated.clock_hz?))
+        let seconds = || if key == "dram" { self.findings.memory_latency() } else { self.fact(&format!("{key}.latency_s")).cloned() };
+        cycles.or_else(|| ends(&seconds()?, self.stated.clock_hz?))
     }
 
     fn fact(&self, key: &str) -> Option<&Fact<f64>> {
@@ -190,14 +197,11 @@ impl Export<'_> {
             _ => None,
         }
     }
+}
 
-    /// What has to be there.
-    fn need<T>(&mut self, value: Option<T>, what: &str) -> Option<T> {
-        if value.is_none() {
-            self.missing.push(what.to_owned());
-        }
-        value
-    }
+/// A table of what is known.
+fn known<const N: usize>(all: [(&str, Option<Value>); N]) -> Value {
+    Value::Object(all.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?))).collect())
 }
 
 /// A size that a chase found, or did not.
@@ -212,7 +216,7 @@ fn size(fact: Option<&Fact<f64>>) -> Value {
     json!({ "confidence": confidence, "method": "p-chase", "randomized": false, "size": value, "unit": "bytes" })
 }
 
-fn bytes(value: Option<f64>) -> Value {
+fn bytes(value: f64) -> Value {
     json!({ "unit": "bytes", "value": value })
 }
 

@@ -60,6 +60,9 @@ pub struct Findings {
 /// What walks of each way took beyond every cache, those of buffers first.
 pub(crate) const WALKED_MEMORY: [&str; 2] = ["buffer.memory.latency_s", "texture.memory.latency_s"];
 
+/// How keys of latencies end that were counted in cycles.
+const COUNTED: &str = ".latency_cycles";
+
 impl Findings {
     /// Puts a number under a key, instead of what stood there.
     pub fn number(&mut self, key: impl Into<String>, fact: Fact<f64>) {
@@ -85,6 +88,19 @@ impl Findings {
     /// Memory's latency: what walks told of it, unless reads said that these did not end there.
     pub(crate) fn memory_latency(&self) -> Option<Fact<f64>> {
         self.first(&["dram.latency_s"]).or_else(|| self.first(&WALKED_MEMORY))
+    }
+    /// Whether any latency was counted in cycles.
+    pub(crate) fn counts_cycles(&self) -> bool {
+        self.facts.keys().any(|key| key.ends_with(COUNTED) && self.get(key).is_some())
+    }
+    /// For each latency that is known in cycles only, the key of its seconds and why these are not known.
+    pub fn untimed(&self) -> impl Iterator<Item = (String, Finding)> {
+        let counted = self.facts.keys().filter(|key| self.get("clock.hz").is_none() && self.get(key).is_some());
+        counted.filter_map(|key| {
+            let seconds = format!("{}.latency_s", key.strip_suffix(COUNTED)?);
+            let why = format!("it was counted in cycles, and no clock rate was found: see `{key}`");
+            (!self.facts.contains_key(&seconds)).then(|| (seconds, Finding::Number(Fact::unknown(why))))
+        })
     }
     /// Facts of one source other those of another.
     pub(crate) fn from(&mut self, source: Source, other: Source) {

@@ -1,6 +1,5 @@
 //! What was found, as a profile that models take, and held against itself.
 
-use crate::finding::WALKED_MEMORY;
 use crate::{Finding, Findings};
 use warpsight_ir::layout::ImageLayout;
 use warpsight_ir::profile::{Cache, Execution, Fact, Images, Matrix, Memory, Probed, Profile, Source, Tlb};
@@ -13,8 +12,8 @@ const WIDTHS: [u32; 5] = [1, 2, 4, 8, 16];
 /// No profile says less of a time.
 const LEAST: f64 = 1e-9;
 
-/// A profile of what was found. What was not is unknown, with the reason. Latencies are in cycles of the clock that was found, or else of one
-/// that makes a cycle a nanosecond.
+/// A profile of what was found. What was not is unknown, with the reason. Latencies are in cycles: those that were counted, or else seconds
+/// by the clock that was found, or by one that makes a cycle a nanosecond.
 pub fn profile(findings: &Findings, name: &str, description: &str) -> Profile {
     let reader = Reader { findings };
     Profile {
@@ -64,24 +63,39 @@ impl Reader<'_> {
 
     /// Numbers under keys that end with the words of an access.
     fn by_width(&self, key: &str) -> Fact<Vec<f64>> {
-        let all: Option<Vec<f64>> = WIDTHS.iter().map(|width| self.findings.get(&format!("{key}{width}"))).collect();
-        match (all, self.number(&[&format!("{key}{}", WIDTHS[0])])) {
-            (Some(all), fact) => map(fact, |_| all.clone()),
-            (None, _) => Fact::unknown(format!("`{key}…` was not measured of every width")),
+        let (mut all, mut least, mut most, mut from) = (vec![], vec![], vec![], Source::Measured);
+        for width in WIDTHS {
+            let Fact::Known { value, lo, hi, source, .. } = self.number(&[&format!("{key}{width}")]) else {
+                return Fact::unknown(format!("`{key}…` was not measured of every width"));
+            };
+            all.push(value);
+            least.push(lo.unwrap_or(value));
+            most.push(hi.unwrap_or(value));
+            from = source;
         }
+        Fact::between(
+            least,
+            all,
+            most,
+            from,
+            format!("accesses of {} words of every lane", WIDTHS.map(|width| width.to_string()).join(", ")),
+        )
     }
 
     fn clock(&self) -> f64 {
         self.findings.get("clock.hz").unwrap_or(CLOCK)
     }
 
-    fn cycles(&self, keys: &[&str]) -> Fact<Cycles> {
-        self.in_cycles(self.number(keys))
-    }
-
-    fn in_cycles(&self, seconds: Fact<f64>) -> Fact<Cycles> {
+    /// A latency: of seconds, where they are known, or else as it was counted in cycles; why the first there is is not known, otherwise.
+    fn latency(&self, levels: &[&str], seconds: Option<Fact<f64>>) -> Fact<Cycles> {
         let clock = self.clock();
-        map(seconds, |seconds| Cycles((seconds * clock).max(0.1)))
+        let keys: Vec<String> = levels.iter().map(|level| format!("{level}.latency_cycles")).collect();
+        let counted = self.findings.first(&keys.iter().map(String::as_str).collect::<Vec<_>>());
+        let in_cycles = |fact, scale: f64| map(fact, |number: f64| Cycles((number * scale).max(0.1)));
+        let all = [seconds.map(|fact| in_cycles(fact, clock)), counted.map(|fact| in_cycles(fact, 1.0))];
+        let all = || all.iter().flatten();
+        let missing = || Fact::unknown(format!("`{}.latency_s` was not measured", levels.first().unwrap_or(&"")));
+        all().find(|fact| fact.get().is_some()).or_else(|| all().next()).cloned().unwrap_or_else(missing)
     }
 
     /// Results of a core in a clock, of operations that count so many each.
@@ -99,6 +113,8 @@ impl Reader<'_> {
             Fact::Known { value, cite, lo, hi, source, .. } => {
                 Fact::Known { value: Hertz(value), source, cite, lo: lo.map(Hertz), hi: hi.map(Hertz), alternatives: vec![] }
             }
+            // Of cycles that were counted no clock of one's own choice makes times.
+            _ if self.findings.counts_cycles() => Fact::unknown("latencies were counted in cycles, and no clock rate was found"),
             _ => Fact::known(
                 Hertz(CLOCK),
                 Source::Assumed,
@@ -160,7 +176,8 @@ impl Reader<'_> {
             let keys = keys(of);
             self.number(&keys.iter().map(String::as_str).collect::<Vec<_>>())
         };
-        let latency = keys("latency_s");
+        let seconds = keys("latency_s");
+        let seconds = self.findings.first(&seconds.iter().map(String::as_str).collect::<Vec<_>>());
         Cache {
             bytes: map(number("capacity_bytes"), Bytes),
             line: map(number("line_bytes"), Bytes),
@@ -168,7 +185,7 @@ impl Reader<'_> {
             set_hash: self.hash(levels),
             instances: map(number("instances"), |instances| instances.round() as u32),
             bandwidth: map(number("bandwidth"), BytesPerSecond),
-            latency: self.cycles(&latency.iter().map(String::as_str).collect::<Vec<_>>()),
+            latency: self.latency(levels, seconds),
         }
     }
 
@@ -208,9 +225,7 @@ impl Reader<'_> {
             llc: self.cache(&["buffer.l3", "texture.l3"]),
             local_bandwidth: map(self.number(&["local.bandwidth"]), BytesPerSecond),
             dram_bandwidth: map(self.number(&["dram.bandwidth"]), BytesPerSecond),
-            dram_latency: self.in_cycles(
-                self.findings.memory_latency().unwrap_or_else(|| Fact::unknown(format!("`{}` was not measured", WALKED_MEMORY[0]))),
-            ),
+            dram_latency: self.latency(&["dram"], self.findings.memory_latency()),
             sector: map(self.number(&["buffer.l1.fetch_bytes", "buffer.l1.line_bytes", "buffer.l2.line_bytes"]), Bytes),
             dram_fetch: map(self.number(&["buffer.l2.fetch_bytes", "buffer.l2.line_bytes"]), Bytes),
             l2_effective: map(self.number(&["buffer.l2.capacity_bytes", "texture.l2.capacity_bytes"]), Bytes),
@@ -332,4 +347,23 @@ pub fn consistency(findings: &Findings) -> Vec<Consistency> {
     let together = order.zip(latency).map(|(order, latency)| latency * (order / latency).round().max(1.0));
     hold("the order of atomics shows whole warps of those that latency shows".into(), together, order, 0.0);
     all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bandwidths_by_width_keep_their_intervals_and_name_every_width() {
+        let mut findings = Findings::default();
+        for (width, rate) in WIDTHS.into_iter().zip([10.0, 20.0, 30.0, 40.0, 50.0]) {
+            let fact = Fact::between(rate - 1.0, rate, rate + 1.0, Source::Simulated, format!("accesses of {width} words of every lane"));
+            findings.number(format!("read.bandwidth_x{width}"), fact);
+        }
+        let probed = profile(&findings, "a", "a test").probed;
+        let all = |by: f64| vec![10.0 + by, 20.0 + by, 30.0 + by, 40.0 + by, 50.0 + by];
+        let cite = "accesses of 1, 2, 4, 8, 16 words of every lane";
+        assert_eq!(probed.load_bandwidths, Fact::between(all(-1.0), all(0.0), all(1.0), Source::Simulated, cite));
+        assert!(probed.store_bandwidths.get().is_none());
+    }
 }

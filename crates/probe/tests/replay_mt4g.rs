@@ -162,7 +162,7 @@ fn what_is_found_is_exported_and_read_back() {
     let Some(data) = data() else { return };
     let findings = found(&data.join("raw").join("Quadro_P6000"));
     let stated = Stated {
-        name: "Some GPU".to_owned(),
+        name: Some("Some GPU".to_owned()),
         vendor: Some("NVIDIA".to_owned()),
         compute_capability: Some((6, 1)),
         clock_hz: Some(1.645e9),
@@ -186,6 +186,59 @@ fn what_is_found_is_exported_and_read_back() {
     assert_eq!(memory.l2.bytes.get().copied(), bytes("buffer.l2.capacity_bytes"));
     assert_eq!(memory.sector.get().copied(), bytes("buffer.l1.fetch_bytes"));
     assert_eq!(memory.dram_latency.get().map(|cycles| cycles.0), findings.get("dram.latency_cycles"));
+}
+
+/// A recording states no driver's numbers: what chases tell is exported all the same.
+#[test]
+fn what_is_found_is_exported_without_a_driver() {
+    let Some(data) = data() else { return };
+    for gpu in GPUS {
+        let findings = found(&data.join("raw").join(gpu));
+        let json = export::mt4g(&findings, &Stated::default()).unwrap();
+        for (key, path) in KEYS {
+            for (of, names) in [("capacity_bytes", ["size", "segmentSize"]), ("fetch_bytes", ["fetchGranularity"; 2])] {
+                let own = names.iter().filter_map(|name| json.pointer(&format!("{path}/{name}"))).find(|own| own["confidence"].is_number());
+                let sure = own.filter(|own| own["confidence"].as_f64() > Some(0.0)).map(|own| own["size"].as_f64().unwrap());
+                assert_eq!(sure, findings.get(&format!("{key}.{of}")), "{gpu} {key}.{of}: {json}");
+            }
+            let latency = json.pointer(&format!("{path}/latency/p50")).and_then(Value::as_f64);
+            assert_eq!(latency, findings.get(&format!("{key}.latency_cycles")), "{gpu} {key}");
+        }
+        assert_eq!(json["compute"], serde_json::json!({}), "{gpu}");
+    }
+}
+
+#[test]
+fn counted_latencies_are_the_profiles_and_no_clock_is_made_up() {
+    let Some(data) = data() else { return };
+    let findings = found(&data.join("raw").join("NVIDIA_GeForce_RTX_2080_Ti"));
+    let profile = warpsight_probe::profile(&findings, "some-gpu", "a test");
+    let memory = &profile.memory;
+    for (key, latency) in [
+        ("buffer.l1", &memory.buffer_l1.latency),
+        ("texture.l1", &memory.texture_l1.latency),
+        ("buffer.l2", &memory.l2.latency),
+        ("constant.l1", &profile.probed.constant_l1.latency),
+        ("dram", &memory.dram_latency),
+    ] {
+        let counted = findings.get(&format!("{key}.latency_cycles"));
+        assert!(counted.is_some(), "{key}");
+        assert_eq!(latency.get().map(|cycles| cycles.0), counted, "{key}");
+    }
+    assert!(matches!(&profile.execution.clock, Fact::Unknown { unknown } if unknown.contains("counted in cycles")));
+    let untimed: BTreeMap<String, Finding> = findings.untimed().collect();
+    assert!(
+        matches!(&untimed["buffer.l1.latency_s"], Finding::Number(Fact::Unknown { unknown }) if unknown.contains("`buffer.l1.latency_cycles`"))
+    );
+    // With a clock, what was not counted is none of this.
+    let mut clocked = findings.clone();
+    clocked.number("clock.hz", Fact::known(2e9, warpsight_ir::profile::Source::Measured, "a test"));
+    assert_eq!(clocked.untimed().count(), 0);
+    // Without a file of latencies the reason is the recording's.
+    let mut silent = findings;
+    silent.number("buffer.l1.latency_cycles", Fact::unknown("the recording has no file of latencies of buffer.l1"));
+    let latency = warpsight_probe::profile(&silent, "some-gpu", "a test").memory.buffer_l1.latency;
+    assert!(matches!(&latency, Fact::Unknown { unknown } if unknown.contains("no file of latencies")), "{latency:?}");
 }
 
 #[test]

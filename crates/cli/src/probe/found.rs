@@ -80,26 +80,28 @@ impl Found {
         profile(&self.findings, &slug(name), &description)
     }
 
-    /// What a driver states, for formats that need it.
+    /// What a driver states, for formats that have it; without a driver, what was measured instead.
     pub fn stated(&self) -> Stated {
-        let Some(device) = &self.device.described else { return Stated::default() };
-        let fact = |name: &str| device.facts.get(name).and_then(|text| text.parse::<f64>().ok());
+        let device = self.device.described.as_ref();
+        let text = |name: &str| device.and_then(|device| device.facts.get(name));
+        let fact = |name: &str| text(name).and_then(|text| text.parse::<f64>().ok());
         let count = |name: &str| fact(name).map(|number| number as u32);
-        let capability = device.facts.get("compute_capability").and_then(|text| text.split_once('.'));
+        let capability = text("compute_capability").and_then(|text| text.split_once('.'));
         let measured = |key: &str| self.findings.get(key);
+        let number = |key: &str| measured(key).map(|number| number.round() as u32);
         Stated {
-            name: device.name.clone(),
-            vendor: (device.backend == "cuda").then(|| "NVIDIA".into()).or_else(|| device.facts.get("vendor").cloned()),
+            name: device.map(|device| device.name.clone()),
+            vendor: device.filter(|device| device.backend == "cuda").map(|_| "NVIDIA".into()).or_else(|| text("vendor").cloned()),
             compute_capability: capability.and_then(|(major, minor)| Some((major.parse().ok()?, minor.parse().ok()?))),
             clock_hz: fact("clock_rate").map(|kilohertz| 1e3 * kilohertz).or(measured("clock.hz")),
-            multiprocessors: device.limits.compute_units,
-            fp32_units: measured("alu.per_core").map(|alus| alus as u32),
-            warp: count("warp_size").or(measured("warp.by_order").map(|size| size as u32)),
+            multiprocessors: device.and_then(|device| device.limits.compute_units).or(number("cores")),
+            fp32_units: number("alu.per_core"),
+            warp: count("warp_size").or(number("warp.by_order")),
             threads: count("max_threads_per_multiprocessor"),
-            block_threads: device.limits.max_group_size,
+            block_threads: device.and_then(|device| device.limits.max_group_size).or(number("group.max_size")),
             blocks: count("max_blocks_per_multiprocessor"),
-            registers: count("max_registers_per_multiprocessor"),
-            shared_bytes: fact("max_shared_memory_per_multiprocessor"),
+            registers: count("max_registers_per_multiprocessor").or(number("registers.per_core")),
+            shared_bytes: fact("max_shared_memory_per_multiprocessor").or(measured("local.capacity_bytes")),
             shared_reserved_bytes: fact("reserved_shared_memory_per_block"),
             l2_bytes: fact("l2_cache_bytes"),
             timestamp: self.date.clone(),
@@ -109,11 +111,13 @@ impl Found {
     /// For the standard output: SI units throughout.
     pub fn json(&self) -> Value {
         let device = self.device.described.as_ref().map_or(Value::Null, |device| json!(device));
+        let mut keys = self.findings.facts.clone();
+        keys.extend(self.findings.untimed());
         json!({
             "device": device,
             "form": self.device.form,
             "date": self.date,
-            "keys": self.findings.facts,
+            "keys": keys,
             "profile": self.profile(),
             "consistency": self.consistency,
             "contradictions": self.findings.contradictions,

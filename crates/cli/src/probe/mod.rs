@@ -149,7 +149,7 @@ fn write(args: &Args, found: &Found, dir: &Path) -> Result<(), Failure> {
     folder.and(written)
 }
 
-/// Writes MT4G's JSON where it is asked for and all that it needs is known.
+/// Writes MT4G's JSON where it is asked for.
 fn export(args: &Args, found: &Found) -> Result<(), Failure> {
     let Some(path) = &args.export_mt4g else { return Ok(()) };
     let json = export::mt4g(&found.findings, &found.stated()).map_err(|error| Failure::new(Kind::Input, error.to_string()))?;

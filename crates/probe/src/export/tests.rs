@@ -4,7 +4,7 @@ use warpsight_ir::{Bytes, Cycles, Hertz};
 
 fn stated() -> Stated {
     Stated {
-        name: "Some GPU".to_owned(),
+        name: Some("Some GPU".to_owned()),
         vendor: Some("NVIDIA".to_owned()),
         compute_capability: Some((7, 5)),
         clock_hz: Some(1.5e9),
@@ -77,11 +77,44 @@ fn amd_files_have_no_texture_and_the_sum_of_shared_memory() {
 }
 
 #[test]
-fn what_is_missing_is_named_all_at_once() {
+fn what_is_not_known_is_left_out() {
     let mut findings = findings();
     findings.facts.remove("dram.latency_s");
-    let ExportError::Missing(missing) = mt4g(&findings, &Stated { warp: None, timestamp: None, ..stated() }).unwrap_err();
-    assert_eq!(missing, ["warp", "dram.latency_cycles", "time of measurement"]);
-    let none = mt4g(&Findings::default(), &Stated::default()).unwrap_err().to_string();
-    assert!(none.contains("clock, ") && none.contains("buffer.l1.latency_cycles"), "{none}");
+    findings.number("dram.bandwidth", Fact::between(1e9, 1073741824.0, 2e9, Source::Measured, "a test"));
+    let json = mt4g(&findings, &Stated { warp: None, timestamp: None, vendor: None, ..stated() }).unwrap();
+    assert_eq!(json["memory"]["main"], json!({ "readBandwidth": { "unit": "GiB/s", "value": 1.0 } }));
+    assert_eq!((json["compute"].get("warpSize"), &json["compute"]["multiProcessorCount"]), (None, &json!(68)));
+    assert_eq!((&json["meta"], json["general"].get("vendor")), (&json!({}), None));
+    // A reader that wants all says what there is not, and nothing else.
+    let refused = format::read(&json.to_string()).unwrap_err().to_string();
+    for missing in ["compute.warpSize", "general.vendor", "memory.main.latency.p50", "meta.timestamp"] {
+        assert!(refused.contains(missing), "{missing}: {refused}");
+    }
+    assert!(!refused.contains("memory.l1") && !refused.contains("memory.l2"), "{refused}");
+}
+
+#[test]
+fn seconds_without_a_clock_are_no_cycles() {
+    let json = mt4g(&findings(), &Stated { clock_hz: None, ..stated() }).unwrap();
+    assert!(json.pointer("/memory/main").is_none() && json.pointer("/general/clockRate").is_none(), "{json}");
+    assert_eq!(json.pointer("/memory/l1/latency/p50"), Some(&json!(32.0)), "counted");
+}
+
+#[test]
+fn memory_is_what_walks_told_of_it() {
+    let mut findings = Findings::default();
+    findings.number("buffer.memory.latency_s", Fact::between(1e-7, 2e-7, 3e-7, Source::Measured, "a test"));
+    let json = mt4g(&findings, &Stated { clock_hz: Some(1e9), ..Stated::default() }).unwrap();
+    let p50 = json.pointer("/memory/main/latency/p50").and_then(Value::as_f64).unwrap();
+    assert!((p50 - 200.0).abs() < 1e-9, "{json}");
+}
+
+#[test]
+fn nothing_is_refused() {
+    let mut findings = Findings::default();
+    findings.number("buffer.l1.capacity_bytes", Fact::unknown("no change point"));
+    findings.number("timer.quantum_s", Fact::known(1e-9, Source::Measured, "a test"));
+    assert_eq!(mt4g(&findings, &Stated::default()), Err(ExportError::Nothing));
+    let some = mt4g(&findings, &Stated { warp: Some(32), ..Stated::default() }).unwrap();
+    assert_eq!(some, json!({ "compute": { "warpSize": 32 }, "general": {}, "memory": {}, "meta": {} }));
 }

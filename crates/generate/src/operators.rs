@@ -37,7 +37,7 @@ use crate::parts::{self, PartsError};
 use std::collections::HashSet;
 use warpsight_ir::near::did_you_mean;
 use warpsight_ir::range::Interval;
-use warpsight_ir::{BinaryOp, Name, Scalar};
+use warpsight_ir::{BinaryOp, Name, Scalar, UnaryOp};
 
 /// Why an operator cannot be made.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -216,6 +216,23 @@ pub fn tensor(name: &str, shape: &[i64], element: Scalar, role: Role) -> Tensor 
     let shape = if shape.is_empty() { vec![1] } else { shape.to_vec() };
     Tensor { name: name.into(), shape, element, role, values: None }
 }
+
+/// x · (1 + erf(x/√2)) / 2
+pub fn gelu(x: ScalarExpr) -> ScalarExpr {
+    let scaled = mul(x.clone(), ScalarExpr::Const(std::f64::consts::FRAC_1_SQRT_2));
+    let whole = add(ScalarExpr::unary(UnaryOp::Erf, scaled), ScalarExpr::Const(1.0));
+    mul(mul(x, ScalarExpr::Const(0.5)), whole)
+}
+
+/// x · (1 + tanh(√(2/π) · (x + 0.044715 · x³))) / 2: the other function of that name, which ONNX calls its approximation.
+pub fn gelu_tanh(x: ScalarExpr) -> ScalarExpr {
+    let cubed = mul(mul(x.clone(), x.clone()), mul(x.clone(), ScalarExpr::Const(GELU_TANH.1)));
+    let inner = mul(add(x.clone(), cubed), ScalarExpr::Const(GELU_TANH.0));
+    mul(mul(x, ScalarExpr::Const(0.5)), add(ScalarExpr::unary(UnaryOp::Tanh, inner), ScalarExpr::Const(1.0)))
+}
+
+/// √(2/π) and the factor of the cube (Hendrycks and Gimpel, "Gaussian Error Linear Units", 2016).
+pub const GELU_TANH: (f64, f64) = (std::f64::consts::FRAC_2_SQRT_PI * std::f64::consts::FRAC_1_SQRT_2, 0.044715);
 
 /// A weight whose values follow from the operator itself.
 pub(crate) fn table(name: &str, shape: &[i64], element: Scalar, values: Vec<f64>) -> Tensor {

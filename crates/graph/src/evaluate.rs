@@ -9,7 +9,7 @@ use crate::error::GraphError;
 use crate::graph::op::{Arithmetic, Function, Op};
 use crate::graph::{Graph, Node, TensorId};
 use std::sync::Arc;
-use warpsight_generate::operators::{Coordinates, Interpolation, Nearest, PoolKind, ReduceKind, Window};
+use warpsight_generate::operators::{Coordinates, GELU_TANH, Interpolation, Nearest, PoolKind, ReduceKind, Window};
 use warpsight_ir::interpret::{larger, rounded, smaller};
 
 /// The graph's outputs for one array per input, all row-major and in the graph's order. What nobody reads any more is let go.
@@ -164,7 +164,7 @@ fn result(graph: &Graph, node: &Node, op: &Op, x: &[&[f64]]) -> Vec<f64> {
         Op::Resize { interpolation, coordinates, scales } => resized(x[0], shape(0), output, (*interpolation, *coordinates), scales),
         Op::Alias => x[0].to_vec(),
         Op::Conv { windows, groups } => convolution(x, shape(0), shape(1), output, windows, *groups as usize),
-        Op::ConvTranspose { windows } => transposed(x, shape(0), shape(1), output, windows),
+        Op::ConvTranspose { windows, .. } => transposed(x, shape(0), shape(1), output, windows),
         Op::BatchNormalization { epsilon } => {
             let inner: usize = output[2..].iter().product::<i64>() as usize;
             let channels = output[1] as usize;
@@ -259,6 +259,7 @@ fn function(f: Function, x: f64) -> f64 {
         Function::Sin => x.sin(),
         Function::Cos => x.cos(),
         Function::Gelu => 0.5 * x * (1.0 + libm::erf(x / std::f64::consts::SQRT_2)),
+        Function::GeluTanh => 0.5 * x * (1.0 + (GELU_TANH.0 * (x + GELU_TANH.1 * x.powi(3))).tanh()),
     }
 }
 
@@ -431,7 +432,8 @@ fn convolution(x: &[&[f64]], input: &[i64], weight: &[i64], output: &[i64], wind
 
 /// Scatters each input element over the outputs it reaches.
 fn transposed(x: &[&[f64]], input: &[i64], weight: &[i64], output: &[i64], windows: &[Window]) -> Vec<f64> {
-    let filters = output[1] as usize;
+    // Filters in all, and of a group.
+    let (filters, own) = (output[1] as usize, weight[1] as usize);
     let plane: usize = output[2..].iter().product::<i64>() as usize;
     let taps: usize = weight[2..].iter().product::<i64>() as usize;
     let mut y: Vec<f64> =
@@ -446,8 +448,9 @@ fn transposed(x: &[&[f64]], input: &[i64], weight: &[i64], output: &[i64], windo
                 flat = flat * output[d + 2] + o;
             }
             if inside {
-                for k in 0..filters {
-                    y[(p[0] * filters + k) * plane + flat as usize] += x[0][i] * x[1][(p[1] * filters + k) * taps + t];
+                let group = p[1] / (input[1] as usize * own / filters);
+                for k in 0..own {
+                    y[(p[0] * filters + group * own + k) * plane + flat as usize] += x[0][i] * x[1][(p[1] * own + k) * taps + t];
                 }
             }
         }
@@ -511,14 +514,27 @@ fn reduce(x: &[f64], shape: &[i64], axes: &[usize], kind: ReduceKind) -> Vec<f64
     let to = strides(&kept, shape.len());
     let length = kept.iter().product::<i64>() as usize;
     let count = (x.len() / length) as f64;
-    let start = if kind == ReduceKind::Max { f64::NEG_INFINITY } else { 0.0 };
+    let start = match kind {
+        ReduceKind::Max => f64::NEG_INFINITY,
+        ReduceKind::Min => f64::INFINITY,
+        ReduceKind::Sum | ReduceKind::Mean | ReduceKind::L1 | ReduceKind::L2 | ReduceKind::SumSquare => 0.0,
+    };
     let mut y = vec![start; length];
     for (p, &v) in points(shape).zip(x) {
         let slot = &mut y[at(&p, &to)];
-        *slot = if kind == ReduceKind::Max { larger(*slot, v) } else { *slot + v };
+        *slot = match kind {
+            ReduceKind::Max => larger(*slot, v),
+            ReduceKind::Min => smaller(*slot, v),
+            ReduceKind::L1 => *slot + v.abs(),
+            ReduceKind::L2 | ReduceKind::SumSquare => *slot + v * v,
+            ReduceKind::Sum | ReduceKind::Mean => *slot + v,
+        };
     }
     if kind == ReduceKind::Mean {
         y.iter_mut().for_each(|v| *v /= count);
+    }
+    if kind == ReduceKind::L2 {
+        y.iter_mut().for_each(|v| *v = v.sqrt());
     }
     y
 }

@@ -275,7 +275,7 @@ fn unary(function: &Function) -> &'static str {
         Function::Not => "not",
         Function::Sin => "sin",
         Function::Cos => "cos",
-        Function::Gelu => "gelu",
+        Function::Gelu | Function::GeluTanh => "gelu",
     }
 }
 

@@ -329,7 +329,9 @@ fn depthwise_convolution(rng: &mut Rng, element: Scalar) -> Result<Operator, Ope
 fn deconvolution(rng: &mut Rng, element: Scalar) -> Result<Operator, OperatorError> {
     let either = |w: Window| if w.stride > 1 { Window { dilation: 1, ..w } } else { w };
     let spatial = (0..2).map(|_| either(window(rng))).collect();
-    deconv(&Deconv { batch: rng.i64(1..3), channels: rng.i64(1..8), filters: extent(rng), spatial, bias: rng.bool(), element })
+    let groups = if rng.u8(0..3) == 0 { rng.i64(2..4) } else { 1 };
+    let (channels, filters) = (groups * rng.i64(1..8), groups * extent(rng));
+    deconv(&Deconv { batch: rng.i64(1..3), channels, filters, groups, spatial, bias: rng.bool(), element })
 }
 
 fn product(rng: &mut Rng, element: Scalar, batch: bool) -> Result<Operator, OperatorError> {
@@ -365,7 +367,8 @@ fn pooling(rng: &mut Rng, element: Scalar, kinds: &[PoolKind]) -> Result<Operato
 
 fn reduction(rng: &mut Rng, element: Scalar) -> Result<Operator, OperatorError> {
     let shape = ranked(rng, 1..5);
-    let kind = *rng.choice(&[ReduceKind::Sum, ReduceKind::Mean, ReduceKind::Max]).expect("three");
+    let kind =
+        *rng.choice(&[ReduceKind::Sum, ReduceKind::Mean, ReduceKind::Max, ReduceKind::Min, ReduceKind::L1, ReduceKind::L2]).expect("some");
     let over: Vec<usize> = (0..shape.len()).filter(|_| rng.bool()).collect();
     reduce(kind, &shape, if over.is_empty() { &[0] } else { &over }, rng.bool(), element)
 }

@@ -91,11 +91,7 @@ pub fn conv(conv: &Conv) -> Result<Operator, OperatorError> {
     at_least(&kind, 1, &[("n", conv.batch), ("c", conv.channels), ("k", conv.filters), ("groups", conv.groups)])?;
     let dims = spatial_count(&kind, conv.spatial.len())?;
     let groups = conv.groups;
-    for (what, value) in [("c", conv.channels), ("k", conv.filters)] {
-        if value % groups != 0 {
-            return Err(OperatorError::Mismatch { operator: kind, what: format!("{what}={value} is not a multiple of groups={groups}") });
-        }
-    }
+    divided(&kind, groups, &[("c", conv.channels), ("k", conv.filters)])?;
     check_output(&kind, &conv.spatial)?;
     let (inner, filters) = (conv.channels / groups, conv.filters / groups);
 
@@ -129,15 +125,17 @@ pub fn conv(conv: &Conv) -> Result<Operator, OperatorError> {
     operator(&kind, vec![step])
 }
 
-/// A transposed convolution: input `n c spatial…`, weight `c k/groups kernel…` (ONNX ConvTranspose), groups of 1.
+/// A transposed convolution: input `n c spatial…`, weight `c k/groups kernel…` (ONNX ConvTranspose).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Deconv {
     /// Images.
     pub batch: i64,
-    /// Input channels.
+    /// Input channels; a multiple of `groups`.
     pub channels: i64,
-    /// Output channels.
+    /// Output channels; a multiple of `groups`.
     pub filters: i64,
+    /// Groups.
+    pub groups: i64,
     /// Spatial dimensions; `pad_*` crop the output, as in ONNX.
     pub spatial: Vec<Window>,
     /// Whether a bias of `k` elements is added.
@@ -153,7 +151,10 @@ pub struct Deconv {
 /// Sizes that do not go together; a stride and a dilation above 1 in one dimension.
 pub fn deconv(deconv: &Deconv) -> Result<Operator, OperatorError> {
     let kind = format!("deconv{}d", deconv.spatial.len());
-    at_least(&kind, 1, &[("n", deconv.batch), ("c", deconv.channels), ("k", deconv.filters)])?;
+    at_least(&kind, 1, &[("n", deconv.batch), ("c", deconv.channels), ("k", deconv.filters), ("groups", deconv.groups)])?;
+    divided(&kind, deconv.groups, &[("c", deconv.channels), ("k", deconv.filters)])?;
+    let groups = deconv.groups;
+    let (inner, filters) = (deconv.channels / groups, deconv.filters / groups);
     let dims = spatial_count(&kind, deconv.spatial.len())?;
     let mut extents = Vec::new();
     for w in &deconv.spatial {
@@ -169,22 +170,31 @@ pub fn deconv(deconv: &Deconv) -> Result<Operator, OperatorError> {
         extents.push(extent);
     }
     let phases: Vec<Phases> = deconv.spatial.iter().zip(&extents).map(|(w, extent)| Phases::of(w, *extent)).collect();
-    let mut parallel = vec![("n", deconv.batch), ("k", deconv.filters)];
+    let mut parallel = vec![("n", deconv.batch), ("k", filters)];
+    if groups > 1 {
+        parallel.insert(1, ("g", groups));
+    }
     parallel.extend(OUTER[dims].iter().copied().zip(phases.iter().map(|own| own.blocks)));
     parallel.extend(PHASES[dims].iter().copied().zip(deconv.spatial.iter().map(|w| w.stride)));
-    let mut reduce = vec![("c", deconv.channels)];
+    let mut reduce = vec![("c", inner)];
     reduce.extend(TAPS[dims].iter().copied().zip(phases.iter().map(|own| own.taps)));
     let (mut builder, at, tap) = Builder::new(&kind, &parallel, &reduce);
-    let (block, phase) = at[2..].split_at(dims);
+    let (first, spatial) = at.split_at(at.len() - 2 * dims);
+    let (block, phase) = spatial.split_at(dims);
+    let own_filter = first[first.len() - 1].clone();
+    let (channel, filter) = match first {
+        [_, group, _] => (near(&kind, tap[0].plus(group, inner))?, near(&kind, own_filter.plus(group, filters))?),
+        _ => (tap[0].clone(), own_filter.clone()),
+    };
 
     let shape = |a, b, rest: &mut dyn Iterator<Item = i64>| -> Vec<i64> { [a, b].into_iter().chain(rest).collect() };
     let input_shape = shape(deconv.batch, deconv.channels, &mut deconv.spatial.iter().map(|w| w.input));
-    let weight_shape = shape(deconv.channels, deconv.filters, &mut deconv.spatial.iter().map(|w| w.kernel));
+    let weight_shape = shape(deconv.channels, filters, &mut deconv.spatial.iter().map(|w| w.kernel));
     let output_shape = shape(deconv.batch, deconv.filters, &mut extents.iter().copied());
 
-    let mut read = vec![at[0].clone(), tap[0].clone()];
-    let mut tap_index = vec![tap[0].clone(), at[1].clone()];
-    let mut store = at[..2].to_vec();
+    let mut read = vec![at[0].clone(), channel.clone()];
+    let mut tap_index = vec![channel, own_filter];
+    let mut store = vec![at[0].clone(), filter.clone()];
     for (d, (w, own)) in deconv.spatial.iter().zip(&phases).enumerate() {
         read.push(near(&kind, block[d].clone().offset(own.first).and_then(|form| form.plus(&tap[d + 1], -w.dilation)))?);
         tap_index.push(near(&kind, phase[d].plus(&tap[d + 1], w.stride))?);
@@ -193,7 +203,7 @@ pub fn deconv(deconv: &Deconv) -> Result<Operator, OperatorError> {
     }
     let x = builder.load(&tensor("input", &input_shape, deconv.element, Role::Activation), read);
     let w = builder.load(&tensor("weight", &weight_shape, deconv.element, Role::Weight), tap_index);
-    let epilogue = with_bias(&mut builder, deconv.bias, deconv.filters, deconv.element, &at[1]);
+    let epilogue = with_bias(&mut builder, deconv.bias, deconv.filters, deconv.element, &filter);
     let output = tensor("output", &output_shape, deconv.element, Role::Output);
     let clipped = deconv.spatial.iter().zip(&phases).zip(&extents).any(|((w, own), extent)| !own.whole(w, *extent));
     let step = builder.finish(Combine::Sum, mul(x, w), epilogue, output, store);
@@ -242,6 +252,16 @@ pub(crate) fn spatial_names(count: usize) -> (&'static [&'static str], &'static 
 }
 
 /// Checks every window, and that at least one fits in each dimension.
+/// Whether each of these is a multiple of the groups.
+fn divided(kind: &str, groups: i64, sizes: &[(&str, i64)]) -> Result<(), OperatorError> {
+    match sizes.iter().find(|(_, value)| value % groups != 0) {
+        None => Ok(()),
+        Some((what, value)) => {
+            Err(OperatorError::Mismatch { operator: kind.into(), what: format!("{what}={value} is not a multiple of groups={groups}") })
+        }
+    }
+}
+
 fn check_output(kind: &str, spatial: &[Window]) -> Result<(), OperatorError> {
     for w in spatial {
         w.check(kind)?;

@@ -2,11 +2,11 @@
 
 use super::{
     Conv, Coordinates, Deconv, Interpolation, Lookup, MOST_ROWS, MatMul, Nearest, OperatorError, Pool, PoolKind, ReduceKind, Taps, Window,
-    concat, conv, copy, deconv, elementwise, embedding_bag, gather, layernorm, layernorm_gradient, lower_triangle, matmul, pool, reduce,
-    resize, scatter_add, slice, softmax, tensor, transpose,
+    concat, conv, copy, deconv, elementwise, embedding_bag, gather, gelu, gelu_tanh, layernorm, layernorm_gradient, lower_triangle, matmul,
+    pool, reduce, resize, scatter_add, slice, softmax, tensor, transpose,
 };
 use crate::expr::{Operator, Role, ScalarExpr};
-use warpsight_ir::{BinaryOp, Scalar, UnaryOp};
+use warpsight_ir::{BinaryOp, Scalar};
 
 /// An operator's name, the keys it needs, and those it may have with what they are without.
 type Form = (&'static str, &'static [&'static str], &'static [(&'static str, i64)]);
@@ -22,8 +22,8 @@ const FORMS: &[Form] = &[
     ),
     ("dwconv2d", &["n", "c", "h", "w", "r", "s"], &[("stride", 1), ("pad", 0), ("dilation", 1), ("multiplier", 1)]),
     ("conv3d", &["n", "c", "d", "h", "w", "k", "t", "r", "s"], &[("stride", 1), ("pad", 0), ("dilation", 1), ("groups", 1)]),
-    ("deconv2d", &["n", "c", "h", "w", "k", "r", "s"], &[("stride", 1), ("pad", 0), ("dilation", 1)]),
-    ("matmul", &["m", "n", "k"], &[("batch", 1)]),
+    ("deconv2d", &["n", "c", "h", "w", "k", "r", "s"], &[("stride", 1), ("pad", 0), ("dilation", 1), ("groups", 1)]),
+    ("matmul", &["m", "n", "k"], &[("batch", 1), ("transpose_left", 0), ("transpose_right", 0)]),
     ("fc", &["n", "k", "m"], &[]),
     ("softmax", &["n", "c"], &[]),
     ("layernorm", &["n", "c"], &[]),
@@ -32,11 +32,16 @@ const FORMS: &[Form] = &[
     ("reduce_sum", &["n", "c"], &[]),
     ("reduce_mean", &["n", "c"], &[]),
     ("reduce_max", &["n", "c"], &[]),
+    ("reduce_min", &["n", "c"], &[]),
+    ("reduce_l1", &["n", "c"], &[]),
+    ("reduce_l2", &["n", "c"], &[]),
+    ("reduce_sum_square", &["n", "c"], &[]),
     ("copy", &["n", "c"], &[]),
     ("add", &["n", "c"], &[("rows", 0)]),
     ("mul", &["n", "c"], &[("rows", 0)]),
     ("relu", &["n", "c"], &[]),
     ("gelu", &["n", "c"], &[]),
+    ("gelu_tanh", &["n", "c"], &[]),
     ("where", &["n", "c"], &[]),
     ("expand", &["n", "c"], &[]),
     ("transpose", &["n", "c"], &[]),
@@ -53,7 +58,10 @@ const FORMS: &[Form] = &[
 ];
 
 /// Keys that may be 0.
-const MAY_BE_ZERO: &[&str] = &["pad", "padw", "winograd", "rows"];
+const MAY_BE_ZERO: &[&str] = &["pad", "padw", "winograd", "rows", "transpose_left", "transpose_right"];
+
+/// Keys that are 0 or 1.
+const SWITCHES: &[&str] = &["winograd", "transpose_left", "transpose_right"];
 
 /// The epsilon of layer normalisations on the command line; ONNX's default.
 const EPSILON: f64 = 1e-5;
@@ -71,7 +79,7 @@ fn keys((_, needed, optional): &Form) -> String {
 /// Reads one operator with its sizes, as [`forms`] lists them; `fc` has a weight of m×k, `dtype` is `f32`, `f16s` (half storage, float
 /// arithmetic) or `f16` (half storage and arithmetic), `weights` is `constant` (what kernels may pack in advance) or `none` (all operands are inputs, row by row).
 ///
-/// `padw` pads columns where `pad` is that of rows alone. What has `n` and `c` alone is of n rows of c elements. The second operand of `add` and `mul` has so many `rows` (n, or 1, which are those of a
+/// `transpose_left` and `transpose_right` are 0, or 1 where that operand of `matmul` is stored k×m, n×k. `padw` pads columns where `pad` is that of rows alone. What has `n` and `c` alone is of n rows of c elements. The second operand of `add` and `mul` has so many `rows` (n, or 1, which are those of a
 /// bias). `expand` repeats one row n times; `split` is one of its parts; `gather` finds n of `rows` rows where n integers say, and `scatter_add` adds n
 /// rows to them; `embedding_bag` sums n such rows in bags. `lower_triangle` takes what is below the diagonals of n squares of c rows. `resize_*` have middles of elements meet (ONNX's `half_pixel`).
 pub fn parse_operator(text: &str) -> Result<Operator, OperatorError> {
@@ -114,14 +122,22 @@ pub fn parse_operator(text: &str) -> Result<Operator, OperatorError> {
             batch: keys.get("n"),
             channels: keys.get("c"),
             filters: keys.get("k"),
+            groups: keys.get("groups"),
             spatial: keys.windows(&[("h", "r"), ("w", "s")]),
             bias: false,
             element,
         })?,
         "matmul" => {
             let (m, n, k, batch) = (keys.get("m"), keys.get("n"), keys.get("k"), keys.get("batch"));
-            let (left, right) = if batch == 1 { (vec![m, k], vec![k, n]) } else { (vec![batch, m, k], vec![batch, k, n]) };
-            matmul(&MatMul { left, right, element, ..MatMul::new(m, n, k) })?
+            let (transpose_left, transpose_right) = (keys.get("transpose_left") != 0, keys.get("transpose_right") != 0);
+            let shape = |transposed: bool, rows, columns| match (batch, transposed) {
+                (1, false) => vec![rows, columns],
+                (1, true) => vec![columns, rows],
+                (_, false) => vec![batch, rows, columns],
+                (_, true) => vec![batch, columns, rows],
+            };
+            let (left, right) = (shape(transpose_left, m, k), shape(transpose_right, k, n));
+            matmul(&MatMul { left, right, transpose_left, transpose_right, element, ..MatMul::new(m, n, k) })?
         }
         "fc" => {
             let (n, k, m) = (keys.get("n"), keys.get("k"), keys.get("m"));
@@ -139,6 +155,10 @@ pub fn parse_operator(text: &str) -> Result<Operator, OperatorError> {
         "reduce_sum" => reduce(ReduceKind::Sum, &[keys.get("n"), keys.get("c")], &[1], false, element)?,
         "reduce_mean" => reduce(ReduceKind::Mean, &[keys.get("n"), keys.get("c")], &[1], false, element)?,
         "reduce_max" => reduce(ReduceKind::Max, &[keys.get("n"), keys.get("c")], &[1], false, element)?,
+        "reduce_min" => reduce(ReduceKind::Min, &[keys.get("n"), keys.get("c")], &[1], false, element)?,
+        "reduce_l1" => reduce(ReduceKind::L1, &[keys.get("n"), keys.get("c")], &[1], false, element)?,
+        "reduce_l2" => reduce(ReduceKind::L2, &[keys.get("n"), keys.get("c")], &[1], false, element)?,
+        "reduce_sum_square" => reduce(ReduceKind::SumSquare, &[keys.get("n"), keys.get("c")], &[1], false, element)?,
         "gather" | "scatter_add" | "embedding_bag" => {
             let (rows, c, n) = (keys.get("rows"), keys.get("c"), keys.get("n"));
             if rows < 1 {
@@ -205,11 +225,8 @@ fn of_rows(name: &str, keys: &Keys) -> Result<Operator, OperatorError> {
             })
         }
         "relu" => function(&|x| ScalarExpr::binary(BinaryOp::Max, x, number(0.0))),
-        "gelu" => function(&|x| {
-            let scaled = ScalarExpr::binary(BinaryOp::Mul, x.clone(), number(std::f64::consts::FRAC_1_SQRT_2));
-            let whole = ScalarExpr::binary(BinaryOp::Add, ScalarExpr::unary(UnaryOp::Erf, scaled), number(1.0));
-            ScalarExpr::binary(BinaryOp::Mul, ScalarExpr::binary(BinaryOp::Mul, x, number(0.5)), whole)
-        }),
+        "gelu" => function(&gelu),
+        "gelu_tanh" => function(&gelu_tanh),
         "where" => {
             let inputs = [own("condition", n, Scalar::I32), own("left", n, element), own("right", n, element)];
             elementwise(name, &inputs, &[n, c], element, |x, _| ScalarExpr::select(x[0].clone(), x[1].clone(), x[2].clone()))
@@ -296,7 +313,7 @@ impl<'a> Keys<'a> {
             if number < minimum {
                 return Err(OperatorError::TooSmall { operator: owned(operator), what: owned(key), minimum, value: number });
             }
-            if key == "winograd" && number > 1 {
+            if SWITCHES.contains(&key) && number > 1 {
                 return Err(bad("0 or 1"));
             }
             if number > i64::from(i32::MAX) {

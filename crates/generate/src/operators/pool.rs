@@ -3,7 +3,7 @@
 use super::conv::{spatial_count, spatial_names};
 use super::{Builder, OperatorError, Window, add, at_least, axis_names, mul, named, near, operator, table, tensor};
 use crate::expr::{Combine, Index, Operator, Role, ScalarExpr};
-use warpsight_ir::Scalar;
+use warpsight_ir::{Scalar, UnaryOp};
 
 /// How a window is summarised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -129,6 +129,43 @@ pub enum ReduceKind {
     Mean,
     /// Their maximum.
     Max,
+    /// Their minimum.
+    Min,
+    /// The sum of their magnitudes.
+    L1,
+    /// The root of the sum of their squares.
+    L2,
+    /// The sum of their squares.
+    SumSquare,
+}
+
+impl ReduceKind {
+    /// What is combined of an element: a minimum is the maximum of the negated, negated.
+    fn term(self, x: ScalarExpr) -> ScalarExpr {
+        match self {
+            Self::Sum | Self::Mean | Self::Max => x,
+            Self::Min => ScalarExpr::unary(UnaryOp::Neg, x),
+            Self::L1 => ScalarExpr::unary(UnaryOp::Abs, x),
+            Self::L2 | Self::SumSquare => mul(x.clone(), x),
+        }
+    }
+
+    /// What so many combined terms come to.
+    fn result(self, count: i64) -> ScalarExpr {
+        match self {
+            Self::Mean if count > 1 => mul(ScalarExpr::Acc, ScalarExpr::Const(1.0 / count as f64)),
+            Self::Min => ScalarExpr::unary(UnaryOp::Neg, ScalarExpr::Acc),
+            Self::L2 => ScalarExpr::unary(UnaryOp::Sqrt, ScalarExpr::Acc),
+            Self::Sum | Self::Mean | Self::Max | Self::L1 | Self::SumSquare => ScalarExpr::Acc,
+        }
+    }
+
+    fn combine(self) -> Combine {
+        match self {
+            Self::Max | Self::Min => Combine::Max,
+            Self::Sum | Self::Mean | Self::L1 | Self::L2 | Self::SumSquare => Combine::Sum,
+        }
+    }
 }
 
 /// Reduces the dimensions `over`; they are left out of the output, or have extent 1 there where `keep`.
@@ -137,6 +174,10 @@ pub fn reduce(kind: ReduceKind, shape: &[i64], over: &[usize], keep: bool, eleme
         ReduceKind::Sum => "reduce_sum",
         ReduceKind::Mean => "reduce_mean",
         ReduceKind::Max => "reduce_max",
+        ReduceKind::Min => "reduce_min",
+        ReduceKind::L1 => "reduce_l1",
+        ReduceKind::L2 => "reduce_l2",
+        ReduceKind::SumSquare => "reduce_sum_square",
     };
     reduction(name, kind, shape, over, keep, element)
 }
@@ -161,19 +202,14 @@ fn reduction(name: &str, kind: ReduceKind, shape: &[i64], over: &[usize], keep: 
     let inner: Vec<_> = named(&taps, shape).into_iter().enumerate().map(|(d, (n, e))| (n, if is_reduced(d) { e } else { 1 })).collect();
     let (mut builder, row, tap) = Builder::new(name, &parallel, &inner);
     let at: Vec<Index> = (0..shape.len()).map(|d| if is_reduced(d) { tap[d].clone() } else { row[d].clone() }).collect();
-    let body = builder.load(&tensor("input", shape, element, Role::Activation), at);
-    let count: i64 = over.iter().map(|&d| shape[d]).product();
-    let epilogue = match kind {
-        ReduceKind::Mean if count > 1 => mul(ScalarExpr::Acc, ScalarExpr::Const(1.0 / count as f64)),
-        _ => ScalarExpr::Acc,
-    };
+    let body = kind.term(builder.load(&tensor("input", shape, element, Role::Activation), at));
+    let epilogue = kind.result(over.iter().map(|&d| shape[d]).product());
     let kept: Vec<usize> = (0..shape.len()).filter(|&d| keep || !is_reduced(d)).collect();
     let output_shape: Vec<i64> = kept.iter().map(|&d| if is_reduced(d) { 1 } else { shape[d] }).collect();
     let mut store: Vec<Index> = kept.iter().map(|&d| row[d].clone()).collect();
     if store.is_empty() {
         store.push(Index::constant(0));
     }
-    let combine = if kind == ReduceKind::Max { Combine::Max } else { Combine::Sum };
-    let step = builder.finish(combine, body, epilogue, tensor("output", &output_shape, element, Role::Output), store);
+    let step = builder.finish(kind.combine(), body, epilogue, tensor("output", &output_shape, element, Role::Output), store);
     operator(name, vec![step])
 }

@@ -142,11 +142,13 @@ fn random_transposed_convolutions() {
     let mut rng = fastrand::Rng::with_seed(2);
     let mut done = 0;
     while done < 60 {
-        let (n, c, k) = (rng.i64(1..3), rng.i64(1..4), rng.i64(1..4));
+        let (n, groups) = (rng.i64(1..3), rng.i64(1..4));
+        let (c, k) = (groups * rng.i64(1..4), groups * rng.i64(1..4));
+        let (inner, own) = (c / groups, k / groups);
         let either = |w: Window| if w.stride > 1 { Window { dilation: 1, ..w } } else { w };
         let spatial: Vec<Window> = (0..2).map(|_| either(window(&mut rng))).collect();
         let bias = rng.bool();
-        let deconvolution = Deconv { batch: n, channels: c, filters: k, spatial: spatial.clone(), bias, element: Scalar::F32 };
+        let deconvolution = Deconv { batch: n, channels: c, filters: k, groups, spatial: spatial.clone(), bias, element: Scalar::F32 };
         let built = match deconv(&deconvolution) {
             Ok(built) => built,
             Err(OperatorError::EmptyOutput { .. }) => continue,
@@ -156,17 +158,18 @@ fn random_transposed_convolutions() {
         check(&built);
         let (h, w) = (&spatial[0], &spatial[1]);
         let (oh, ow) = (built.steps[0].output.shape[2], built.steps[0].output.shape[3]);
-        let mut inputs = vec![random(&mut rng, n * c * h.input * w.input), random(&mut rng, c * k * h.kernel * w.kernel)];
+        let mut inputs = vec![random(&mut rng, n * c * h.input * w.input), random(&mut rng, c * own * h.kernel * w.kernel)];
         if bias {
             inputs.push(random(&mut rng, k));
         }
         let mut expected: Vec<f64> = points(&[n, k, oh, ow]).iter().map(|p| if bias { inputs[2][p[1] as usize] } else { 0.0 }).collect();
-        for p in points(&[n, c, h.input, w.input, k, h.kernel, w.kernel]) {
+        for p in points(&[n, c, h.input, w.input, own, h.kernel, w.kernel]) {
             let (y, x) = (p[2] * h.stride + p[5] * h.dilation - h.pad_before, p[3] * w.stride + p[6] * w.dilation - w.pad_before);
             if (0..oh).contains(&y) && (0..ow).contains(&x) {
                 let value = inputs[0][(((p[0] * c + p[1]) * h.input + p[2]) * w.input + p[3]) as usize];
-                let weight = inputs[1][(((p[1] * k + p[4]) * h.kernel + p[5]) * w.kernel + p[6]) as usize];
-                expected[(((p[0] * k + p[4]) * oh + y) * ow + x) as usize] += value * weight;
+                let weight = inputs[1][(((p[1] * own + p[4]) * h.kernel + p[5]) * w.kernel + p[6]) as usize];
+                let filter = p[1] / inner * own + p[4];
+                expected[(((p[0] * k + filter) * oh + y) * ow + x) as usize] += value * weight;
             }
         }
         close(&run(&built, &inputs), &expected);
@@ -307,6 +310,8 @@ fn moves_and_reductions() {
     assert_eq!(one(reduce(ReduceKind::Sum, &[2, 3, 4], &[0, 2], false, f).unwrap()), [60.0, 92.0, 124.0]);
     assert_eq!(one(reduce(ReduceKind::Max, &[2, 12], &[0, 1], false, f).unwrap()), [23.0]);
     assert_eq!(one(reduce(ReduceKind::Mean, &[24], &[0], true, f).unwrap()), [11.5]);
+    assert_eq!(one(reduce(ReduceKind::Min, &[2, 12], &[1], false, f).unwrap()), [0.0, 12.0]);
+    assert_eq!(one(reduce(ReduceKind::SumSquare, &[4, 6], &[1], false, f).unwrap())[0], 55.0);
     assert_eq!(one(global_average_pool(&[1, 2, 3, 4], f).unwrap()), [5.5, 17.5]);
     let joined = concat(&[input("a", &[1, 2]), input("b", &[1, 3])], 1).unwrap();
     check(&joined);
@@ -343,20 +348,35 @@ fn long_reductions_in_parts() {
         (vec![2; 17], (0..17).collect(), 3),
     ] {
         let input = random(&mut rng, shape.iter().product());
-        for kind in [ReduceKind::Sum, ReduceKind::Mean, ReduceKind::Max] {
+        for kind in [ReduceKind::Sum, ReduceKind::Mean, ReduceKind::Max, ReduceKind::Min, ReduceKind::L1, ReduceKind::L2] {
             let operator = reduce(kind, &shape, &over, false, f).unwrap();
             short(&operator);
             assert_eq!(operator.steps.len(), steps, "{shape:?}");
             let kept: Vec<usize> = (0..shape.len()).filter(|d| !over.contains(d)).collect();
-            let mut expected =
-                vec![if kind == ReduceKind::Max { f64::MIN } else { 0.0 }; kept.iter().map(|&d| shape[d] as usize).product()];
+            let mut expected = vec![
+                match kind {
+                    ReduceKind::Max => f64::MIN,
+                    ReduceKind::Min => f64::MAX,
+                    _ => 0.0,
+                };
+                kept.iter().map(|&d| shape[d] as usize).product()
+            ];
             for (flat, point) in points(&shape).iter().enumerate() {
                 let at = &mut expected[kept.iter().fold(0, |at, &d| at * shape[d] as usize + point[d] as usize)];
-                *at = if kind == ReduceKind::Max { at.max(input[flat]) } else { *at + input[flat] };
+                *at = match (kind, input[flat]) {
+                    (ReduceKind::Max, x) => at.max(x),
+                    (ReduceKind::Min, x) => at.min(x),
+                    (ReduceKind::L1, x) => *at + x.abs(),
+                    (ReduceKind::L2, x) => *at + x * x,
+                    (_, x) => *at + x,
+                };
             }
             if kind == ReduceKind::Mean {
                 let count = over.iter().map(|&d| shape[d]).product::<i64>() as f64;
                 expected.iter_mut().for_each(|e| *e /= count);
+            }
+            if kind == ReduceKind::L2 {
+                expected.iter_mut().for_each(|e| *e = e.sqrt());
             }
             close(&run(&operator, std::slice::from_ref(&input)), &expected);
         }
@@ -556,13 +576,16 @@ fn axes_of_the_command_lines_operators() {
         let plain = parse_operator(text).unwrap();
         assert!(plain.steps.iter().flat_map(|step| &step.inputs).all(|tensor| tensor.role == Role::Activation), "{text}");
     }
+    let flipped = parse_operator("matmul m=3 n=4 k=5 batch=2 transpose_left=1 transpose_right=1").unwrap();
+    let shapes: Vec<&[i64]> = flipped.steps[0].inputs.iter().map(|own| own.shape.as_slice()).collect();
+    assert_eq!(shapes, [[2, 5, 3], [2, 4, 5]]);
     assert_eq!(parse_operator("fc n=3 k=4 m=5 weights=constant").unwrap(), parse_operator("fc n=3 k=4 m=5").unwrap());
 }
 
 #[test]
 fn messages_of_the_grammar() {
     let message = |text: &str| parse_operator(text).unwrap_err().to_string();
-    let all = "conv2d dwconv2d conv3d deconv2d matmul fc softmax layernorm maxpool avgpool reduce_sum reduce_mean reduce_max copy add mul relu gelu \
+    let all = "conv2d dwconv2d conv3d deconv2d matmul fc softmax layernorm maxpool avgpool reduce_sum reduce_mean reduce_max reduce_min reduce_l1 reduce_l2 reduce_sum_square copy add mul relu gelu gelu_tanh \
                where expand transpose concat split gather scatter_add embedding_bag lower_triangle layernorm_gradient resize_nearest resize_linear resize_cubic";
     let conv = "n= c= h= w= k= r= s= [stride=] [pad=] [padw=] [dilation=] [groups=] [winograd=] [dtype=] [weights=]";
     assert_eq!(message(" "), format!("no operator given; one of: {all}"));
@@ -585,6 +608,7 @@ fn messages_of_the_grammar() {
     let sized = |rest: &str| message(&format!("conv2d n=1 c=4 h=4 w=4 k=6 r=3 s=3 {rest}"));
     assert_eq!(sized("winograd=1"), "`conv2d`: winograd=1 (--sequences winograd2 takes it) is not supported");
     assert_eq!(sized("winograd=2"), "`conv2d`: `winograd=2` is not 0 or 1");
+    assert_eq!(message("matmul m=1 n=1 k=1 transpose_left=2"), "`matmul`: `transpose_left=2` is not 0 or 1");
     assert_eq!(sized("pad=-1"), "`conv2d`: pad must be 0 or more, not -1");
     assert_eq!(sized("stride=0"), "`conv2d`: stride must be 1 or more, not 0");
     assert_eq!(sized("groups=3"), "`conv2d`: c=4 is not a multiple of groups=3");

@@ -5,6 +5,10 @@ use std::ops::Range;
 use warpsight_generate::operators::{Coordinates, Interpolation, PoolKind, ReduceKind, Window};
 use warpsight_ir::Scalar;
 
+fn one_group() -> i64 {
+    1
+}
+
 /// What a node computes; shapes are those of its tensors.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
@@ -16,10 +20,13 @@ pub enum Op {
         /// Groups.
         groups: i64,
     },
-    /// Inputs: data, weight `c k kernel…`, optionally bias `k`. One group.
+    /// Inputs: data, weight `c k/groups kernel…`, optionally bias `k`.
     ConvTranspose {
         /// Spatial dimensions; padding crops the output.
         windows: Vec<Window>,
+        /// Groups; one where a file says nothing.
+        #[serde(default = "one_group")]
+        groups: i64,
     },
     /// Inputs: data, scale, offset, mean, variance (each one element per channel).
     BatchNormalization {
@@ -273,6 +280,8 @@ pub enum Function {
     Cos,
     /// x · (1 + erf(x/√2)) / 2
     Gelu,
+    /// x · (1 + tanh(√(2/π) · (x + 0.044715 · x³))) / 2
+    GeluTanh,
 }
 
 /// A function of two elements.

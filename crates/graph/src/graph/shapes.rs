@@ -138,7 +138,7 @@ impl Op {
                 if elements(x) == elements(y) { Ok(()) } else { Err(format!("{x:?} and {y:?} have other numbers of elements")) }
             }
             Self::Conv { windows, groups } => convolution(inputs, y, windows, *groups, false),
-            Self::ConvTranspose { windows } => convolution(inputs, y, windows, 1, true),
+            Self::ConvTranspose { windows, groups } => convolution(inputs, y, windows, *groups, true),
             Self::BatchNormalization { .. } => {
                 let channels = x.get(1..2).ok_or("its input has no channels")?;
                 inputs[1..].iter().try_for_each(|own| same("a parameter", own, channels))?;
@@ -339,7 +339,7 @@ fn convolution(inputs: &[&[i64]], y: &[i64], windows: &[Window], groups: i64, tr
     if groups < 1 || x[1] % groups != 0 || filters % groups != 0 {
         return Err(format!("{groups} groups of {} channels and {filters} filters", x[1]));
     }
-    let channels = if transposed { [x[1], filters] } else { [filters, x[1] / groups] };
+    let channels = if transposed { [x[1], filters / groups] } else { [filters, x[1] / groups] };
     let kernel = windows.iter().map(|window| window.kernel);
     same("its weight", weight, &channels.into_iter().chain(kernel).collect::<Vec<_>>())?;
     inputs.get(2).map_or(Ok(()), |bias| same("its bias", bias, &[filters]))?;

@@ -124,11 +124,12 @@ fn lower_anchor(graph: &Graph, node: &Node, op: &Op) -> Result<Lowered, Operator
             };
             with(operators::conv(&conv)?, &["input", "weight", "bias"])
         }
-        Op::ConvTranspose { windows } => {
+        Op::ConvTranspose { windows, groups } => {
             let deconv = Deconv {
                 batch: output[0],
                 channels: shape(0)[1],
                 filters: output[1],
+                groups: *groups,
                 spatial: windows.clone(),
                 bias: node.inputs.len() > 2,
                 element: ELEMENT,
@@ -395,11 +396,8 @@ fn unary(f: Function, x: ScalarExpr) -> ScalarExpr {
         Function::Not => ScalarExpr::unary(UnaryOp::Not, x),
         Function::Sin => ScalarExpr::unary(UnaryOp::Sin, x),
         Function::Cos => ScalarExpr::unary(UnaryOp::Cos, x),
-        Function::Gelu => {
-            let scaled = ScalarExpr::binary(Mul, x.clone(), number(std::f64::consts::FRAC_1_SQRT_2));
-            let whole = ScalarExpr::binary(Add, ScalarExpr::unary(UnaryOp::Erf, scaled), number(1.0));
-            ScalarExpr::binary(Mul, ScalarExpr::binary(Mul, x, number(0.5)), whole)
-        }
+        Function::Gelu => operators::gelu(x),
+        Function::GeluTanh => operators::gelu_tanh(x),
     }
 }
 

@@ -313,13 +313,13 @@ impl Importer {
         self.fitting(view, Op::Resize { interpolation, coordinates, scales }, vec![x], output)
     }
 
-    /// The exact one; its approximation by a hyperbolic tangent is another function.
+    /// The exact one, or its approximation by a hyperbolic tangent.
     pub(super) fn gelu(&mut self, view: NodeView<'_>) -> Result<Value, GraphError> {
-        let approximate = view.string("approximate")?.unwrap_or_else(|| "none".into());
-        if approximate != "none" {
-            return Err(view.unsupported(format!("approximate `{approximate}`")));
+        match view.string("approximate")?.as_deref() {
+            None | Some("none") => self.function(view, Function::Gelu),
+            Some("tanh") => self.function(view, Function::GeluTanh),
+            Some(other) => Err(view.unsupported(format!("approximate `{other}`"))),
         }
-        self.function(view, Function::Gelu)
     }
 
     /// Of known numbers.

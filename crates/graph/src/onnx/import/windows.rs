@@ -27,7 +27,7 @@ impl Importer {
     pub(super) fn pool(&mut self, view: NodeView<'_>) -> Result<Value, GraphError> {
         let (x, shape) = self.images(view)?;
         let kernel = view.ints("kernel_shape")?.ok_or_else(|| view.bad("attribute `kernel_shape` is missing"))?;
-        let windows = windows(view, &shape[2..], kernel)?;
+        let windows = windows(view, &shape[2..], kernel, false)?;
         if let Some(w) = windows.iter().find(|w| w.pad_before.max(w.pad_after) >= w.span()) {
             return Err(view.bad(format!("padding {} and {} of a window of {} elements", w.pad_before, w.pad_after, w.span())));
         }
@@ -63,9 +63,12 @@ impl Importer {
         {
             return Err(view.bad(format!("kernel_shape {kernel:?}, but weights of shape {weight:?}")));
         }
-        let windows = windows(view, &shape[2..], &weight[2..])?;
+        let mut windows = windows(view, &shape[2..], &weight[2..], transposed)?;
+        if transposed {
+            further_outputs(view, &mut windows)?;
+        }
         let mut inputs = vec![x, w];
-        let filters = if transposed { weight[1] } else { weight[0] };
+        let filters = if transposed { weight[1] * groups } else { weight[0] };
         if let Some(bias) = self.optional_data(view, 2)? {
             if self.shape(bias) != [filters] {
                 return Err(view.bad(format!("a bias of shape {:?} for {filters} output channels", self.shape(bias))));
@@ -75,18 +78,32 @@ impl Importer {
         let extent = |w: &Window| if transposed { (w.input - 1) * w.stride + w.span() - w.pad_before - w.pad_after } else { w.output() };
         let output = [shape[0], filters].into_iter().chain(windows.iter().map(extent)).collect();
         if transposed {
-            let extra = view.ints("output_padding")?.is_some_and(|p| p.iter().any(|&v| v != 0)) || view.has("output_shape");
-            if groups != 1 || extra || windows.iter().any(|w| w.stride != 1 && w.dilation != 1) {
-                return Err(view.unsupported("groups, output_padding, output_shape, or stride and dilation together"));
+            if view.has("output_shape") || windows.iter().any(|w| w.stride != 1 && w.dilation != 1) {
+                return Err(view.unsupported("output_shape, or stride and dilation together"));
             }
-            return self.emit(view, Op::ConvTranspose { windows }, inputs, output);
+            return self.emit(view, Op::ConvTranspose { windows, groups }, inputs, output);
         }
         self.emit(view, Op::Conv { windows, groups }, inputs, output)
     }
 }
 
+/// A transposed convolution's `output_padding`: so much less is cropped at the end.
+fn further_outputs(view: NodeView<'_>, windows: &mut [Window]) -> Result<(), GraphError> {
+    let Some(more) = view.ints("output_padding")?.filter(|own| !own.is_empty()) else { return Ok(()) };
+    if more.len() != windows.len() || more.iter().any(|&own| own < 0) {
+        return Err(view.bad(format!("output_padding {more:?} for {} spatial dimensions", windows.len())));
+    }
+    for (window, &own) in windows.iter_mut().zip(more) {
+        if own > window.pad_after {
+            return Err(view.unsupported(format!("output_padding {more:?} of more than the padding at the end")));
+        }
+        window.pad_after -= own;
+    }
+    Ok(())
+}
+
 /// The spatial dimensions with strides, dilations and padding of the node.
-fn windows(view: NodeView<'_>, input: &[i64], kernel: &[i64]) -> Result<Vec<Window>, GraphError> {
+fn windows(view: NodeView<'_>, input: &[i64], kernel: &[i64], transposed: bool) -> Result<Vec<Window>, GraphError> {
     let dims = input.len();
     let list = |name: &str, length: usize, default: i64, least: i64| -> Result<Vec<i64>, GraphError> {
         let values = view.ints(name)?.map_or_else(|| vec![default; length], <[i64]>::to_vec);
@@ -108,7 +125,9 @@ fn windows(view: NodeView<'_>, input: &[i64], kernel: &[i64]) -> Result<Vec<Wind
             for d in 0..dims {
                 let windows = (input[d] + strides[d] - 1) / strides[d];
                 let span = dilations[d] * (kernel[d] - 1) + 1;
-                let total = ((windows - 1) * strides[d] + span - input[d]).max(0);
+                // A transposed one has as many results as inputs and strides in between.
+                let beyond = if transposed { span - strides[d] } else { (windows - 1) * strides[d] + span - input[d] };
+                let total = beyond.max(0);
                 let (less, more) = (total / 2, total - total / 2);
                 (pads[d], pads[d + dims]) = if mode == "SAME_UPPER" { (less, more) } else { (more, less) };
             }

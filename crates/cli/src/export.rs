@@ -10,7 +10,7 @@ use warpsight_emit::host::{
 use warpsight_engine::network::{Held, Sequence};
 use warpsight_files::Folder;
 use warpsight_generate::expr::{Tensor, TensorExpr};
-use warpsight_generate::layout::{Layout, stored};
+use warpsight_generate::layout::{Layout, known};
 use warpsight_ir::Checked;
 use warpsight_run::{Code, Init, Job, LaunchSpec, MemoryKind, MemorySpec};
 
@@ -37,8 +37,7 @@ pub fn sequence(out: &Path, name: &str, device: &str, sequence: &Sequence) -> Re
 pub fn operator(expr: &TensorExpr, layouts: &[Layout], mut job: Job) -> Sequence {
     job.memory.iter_mut().for_each(|own| own.init = Init::Poison);
     for ((tensor, layout), memory) in expr.inputs.iter().zip(layouts).zip(&mut job.memory) {
-        if let Some(known) = &tensor.values {
-            let values = stored(tensor.element, known.iter().map(|&value| value as f32).collect());
+        if let Some(values) = known(tensor) {
             memory.init = Init::Data(layout.pack(tensor, &values, 0.0));
         }
     }

@@ -7,7 +7,7 @@
 use crate::EngineError;
 use fastrand::Rng;
 use warpsight_generate::expr::{Evaluator, Operator, Role, ScalarExpr, TensorExpr};
-use warpsight_generate::layout::{for_each_index, image_format, stored};
+use warpsight_generate::layout::{for_each_index, image_format, known, stored};
 use warpsight_generate::operators::external_inputs;
 use warpsight_generate::parts::Part;
 use warpsight_generate::{Layout, Tensor};
@@ -105,8 +105,9 @@ impl<'a> Trial<'a> {
     pub fn new(expr: &'a TensorExpr, layouts: &'a [Layout], rng: &mut Rng) -> Self {
         let mut trial = Self { expr, layouts, inputs: vec![], expected: vec![], part: Part::proper(expr) };
         let largest = if expr.output.element.stored() == Scalar::F16 { F16_MAX } else { f64::from(f32::MAX) };
-        // Finite inputs alone make infinity of nothing: what is infinite comes of a table, such as the maximum of a window in the padding.
-        let fits = |trial: &Self| trial.expected.iter().all(|e| e.1.abs() <= largest || e.1.is_infinite());
+        // The maximum of a window that lies in the padding is what its table holds.
+        let unbounded = expr.inputs.iter().filter_map(|own| own.values.as_deref()).flatten().any(|value| value.is_infinite());
+        let fits = |trial: &Self| trial.expected.iter().all(|e| e.1.abs() <= largest || unbounded && e.1.is_infinite());
         let found = RANGES.into_iter().any(|range| {
             trial.draw(rng, range);
             fits(&trial)
@@ -119,10 +120,10 @@ impl<'a> Trial<'a> {
 
     fn draw(&mut self, rng: &mut Rng, (lo, hi): (f32, f32)) {
         let mut drawn = |(number, t): (usize, &Tensor)| {
-            // Positions: each there is, and one beyond either end.
-            if let Some(known) = &t.values {
-                return stored(t.element, known.iter().map(|&value| value as f32).collect());
+            if let Some(values) = known(t) {
+                return values;
             }
+            // Positions: each there is, and one beyond either end.
             let below = positions(self.expr, number);
             let mut value = || match below {
                 Some(below) => rng.i64(-1..=below) as f32,

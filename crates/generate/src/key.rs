@@ -161,7 +161,7 @@ impl<'a> Encoder<'a> {
     }
 
     fn tensor(&mut self, tensor: &'a Tensor) {
-        // What a table holds is no part of what is computed: kernels and times are the same by any.
+        // Kernels are the same whatever a table holds.
         let Tensor { name, shape, element, role, values: _ } = tensor;
         let next = self.tensors.len();
         let number = *self.tensors.entry(name).or_insert(next);

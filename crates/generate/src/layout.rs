@@ -364,6 +364,12 @@ pub fn stored(element: Scalar, values: Vec<f32>) -> Vec<f32> {
     }
 }
 
+/// What a tensor holds, as it is read back, where that follows from the operator itself.
+pub fn known(tensor: &Tensor) -> Option<Vec<f32>> {
+    let values = tensor.values.as_ref()?;
+    Some(stored(tensor.element, values.iter().map(|&value| value as f32).collect()))
+}
+
 /// The image format that holds an element type.
 pub fn image_format(element: Scalar) -> ImageFormat {
     match element {

@@ -12,7 +12,7 @@ use crate::plan::lower::{ELEMENT, Lowered, Source, lower};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use warpsight_generate::expr::{Evaluator, Operator, Role, Tensor, TensorExpr};
-use warpsight_generate::layout::{for_each_index, stored};
+use warpsight_generate::layout::{for_each_index, known, stored};
 use warpsight_generate::operators::{copy, external_inputs, temporaries};
 use warpsight_generate::{ExprKey, parts};
 use warpsight_ir::{Name, Scalar};
@@ -134,9 +134,9 @@ impl Plan {
         let mut activations = vec![];
         let inputs = external_inputs(operator).into_iter().map(|tensor| {
             if tensor.role == Role::Weight {
-                let values = tensor.values.as_ref().map_or_else(|| constant(tensor.len()), |known| known.to_vec());
-                let values: Vec<f32> = values.into_iter().map(|v| v as f32).collect();
-                return add(tensor, PlanRole::Constant(stored(tensor.element, values).into_iter().map(f64::from).collect()));
+                let given = || stored(tensor.element, constant(tensor.len()).into_iter().map(|v| v as f32).collect());
+                let values = known(tensor).unwrap_or_else(given);
+                return add(tensor, PlanRole::Constant(values.into_iter().map(f64::from).collect()));
             }
             let id = add(tensor, PlanRole::Input);
             activations.push(id);

@@ -36,6 +36,10 @@ impl Window {
         let room = self.input + self.pad_before + self.pad_after - self.span();
         if room < 0 { 0 } else { room / self.stride + 1 }
     }
+    /// Results of a transposed convolution, 0 or less where all are cropped.
+    pub fn transposed_output(&self) -> i64 {
+        (self.input - 1) * self.stride + self.span() - self.pad_before - self.pad_after
+    }
     /// Where a tap of a window reads.
     pub(crate) fn read(&self, operator: &str, at: &Index, tap: &Index) -> Result<Index, OperatorError> {
         let form = Index::constant(-self.pad_before).plus(at, self.stride);
@@ -163,7 +167,7 @@ pub fn deconv(deconv: &Deconv) -> Result<Operator, OperatorError> {
             let what = format!("stride={} with dilation={} (one of them is 1)", w.stride, w.dilation);
             return Err(OperatorError::Unsupported { operator: kind, what });
         }
-        let extent = (w.input - 1) * w.stride + w.span() - w.pad_before - w.pad_after;
+        let extent = w.transposed_output();
         if extent < 1 {
             return Err(OperatorError::EmptyOutput { operator: kind, what: format!("{w:?} gives extent {extent}") });
         }

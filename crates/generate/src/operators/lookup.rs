@@ -383,17 +383,17 @@ pub fn resize(shape: &[i64], taps: &[Option<Taps>], element: Scalar) -> Result<O
     for (d, taps) in taps.iter().enumerate() {
         let Some(taps) = taps else { continue };
         let weights_in = element.widened();
-        let mut table = |name: &str, element: Scalar, values: Vec<f64>| {
+        let mut listed = |name: &str, element: Scalar, values: Vec<f64>| {
             let own = table(&format!("{name}_{}", names[d]), &[output[d], counts[d]], element, values);
             builder.load(&own, vec![at[d].clone(), tap[d].clone()])
         };
         index[d] = Index::constant(0);
-        let place = table("place", Scalar::I32, taps.places.iter().flatten().map(|&p| p as f64).collect());
+        let place = listed("place", Scalar::I32, taps.places.iter().flatten().map(|&p| p as f64).collect());
         // Places of a table lie in the tensor. Said like this, ranges prove it, and no element asks whether it is there.
         let within = ScalarExpr::binary(BinaryOp::Min, place, ScalarExpr::Const((shape[d] - 1) as f64));
         found.push((d, ScalarExpr::binary(BinaryOp::Max, within, ScalarExpr::Const(0.0))));
         if counts[d] > 1 {
-            weights.push(table("weight", weights_in, taps.weights.concat()));
+            weights.push(listed("weight", weights_in, taps.weights.concat()));
         }
     }
     let value = builder.gather(&tensor("input", shape, element, Role::Activation), index, found);

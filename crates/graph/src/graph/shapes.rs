@@ -343,7 +343,7 @@ fn convolution(inputs: &[&[i64]], y: &[i64], windows: &[Window], groups: i64, tr
     let kernel = windows.iter().map(|window| window.kernel);
     same("its weight", weight, &channels.into_iter().chain(kernel).collect::<Vec<_>>())?;
     inputs.get(2).map_or(Ok(()), |bias| same("its bias", bias, &[filters]))?;
-    let extent = |w: &Window| if transposed { (w.input - 1) * w.stride + w.span() - w.pad_before - w.pad_after } else { w.output() };
+    let extent = |w: &Window| if transposed { w.transposed_output() } else { w.output() };
     same("its output", y, &[x[0], filters].into_iter().chain(windows.iter().map(extent)).collect::<Vec<_>>())
 }
 

@@ -75,7 +75,7 @@ impl Importer {
             }
             inputs.push(bias);
         }
-        let extent = |w: &Window| if transposed { (w.input - 1) * w.stride + w.span() - w.pad_before - w.pad_after } else { w.output() };
+        let extent = |w: &Window| if transposed { w.transposed_output() } else { w.output() };
         let output = [shape[0], filters].into_iter().chain(windows.iter().map(extent)).collect();
         if transposed {
             if view.has("output_shape") || windows.iter().any(|w| w.stride != 1 && w.dilation != 1) {

@@ -26,6 +26,8 @@ DEVICE = "sim:adreno640"
 PEAK = 898.6e9
 # Milliseconds on average in a public inference engine's own benchmark: Vulkan with f16 storage; the same phone's CPU with four threads.
 PUBLISHED = {"mobilenetv2": (10.85, 4.68), "resnet18": (24.8, 10.35)}
+# As the published runs store, and as a network does by default.
+DTYPES = ("f16s", "f32")
 SHOWN = 5
 
 
@@ -55,11 +57,11 @@ def nodes(model):
     return found
 
 
-def simulate(args, name, folder):
+def simulate(args, name, dtype, folder):
     network = NETWORKS[name]()
     model = folder / f"{name}.onnx"
     onnx.save(network, model)
-    command = [args.warpsight, "optimize", model, "--device", DEVICE, "--json", "--store", folder / f"{name}.sqlite"]
+    command = [args.warpsight, "optimize", model, "--device", DEVICE, "--dtype", dtype, "--json", "--store", folder / f"{name}-{dtype}.sqlite"]
     start = time.perf_counter()
     text, why = call(command, args.timeout)
     if why:
@@ -81,8 +83,8 @@ def simulate(args, name, folder):
     network = {key: found["network"][key] for key in ("time_s", "time_source", "predicted_s", "max_abs_diff")}
     verified = all(operator["verified"] for operator in found["operators"])
     took = time.perf_counter() - start
-    print(f"{name}: {took:.0f} s", file=sys.stderr)
-    return {"name": name, "driver": found["driver"], "profile": found["profile"], "took_s": took, "verified": verified, "layers": layers, "sequences": found["sequences"], **network}
+    print(f"{name}, {dtype}: {took:.0f} s", file=sys.stderr)
+    return {"name": name, "dtype": dtype, "driver": found["driver"], "profile": found["profile"], "took_s": took, "verified": verified, "layers": layers, "sequences": found["sequences"], **network}
 
 
 def row(cells):
@@ -95,13 +97,13 @@ def work(case):
 
 def passes(cases):
     published = "(published, not rerun)"
-    heads = ["network", "GFLOP", f"ours ms ({cases[0]['time_source']})", "ours ms (predicted)", f"GPU ms {published}", f"CPU ms, 4 threads {published}"]
+    heads = ["network", "stored as", "GFLOP", f"ours ms ({cases[0]['time_source']})", "ours ms (predicted)", f"GPU ms {published}", f"CPU ms, 4 threads {published}"]
     heads += ["ours simulated / published GPU", "ours simulated / published CPU", "ours GFLOP/s (simulated)", "GPU GFLOP/s (published time)"]
     lines = [row(heads), "|---" * len(heads) + "|"]
     for case in cases:
         gpu, cpu = (1e-3 * value for value in PUBLISHED[case["name"]])
         count = work(case)
-        cells = [case["name"], f"{1e-9 * count:.2f}", f"{1e3 * case['time_s']:.2f}", f"{1e3 * case['predicted_s']:.2f}", f"{1e3 * gpu:.2f}", f"{1e3 * cpu:.2f}"]
+        cells = [case["name"], case["dtype"], f"{1e-9 * count:.2f}", f"{1e3 * case['time_s']:.2f}", f"{1e3 * case['predicted_s']:.2f}", f"{1e3 * gpu:.2f}", f"{1e3 * cpu:.2f}"]
         cells += [f"{case['time_s'] / gpu:.2f}", f"{case['time_s'] / cpu:.2f}", f"{1e-9 * count / case['time_s']:.0f}", f"{1e-9 * count / gpu:.0f}"]
         lines.append(row(cells))
     return lines
@@ -109,7 +111,7 @@ def passes(cases):
 
 def slowest(case):
     heads = ["layer", "operator", "channels, output, window", "simulated us", "share", "GFLOP/s (simulated)", "of the peak", "predicted us", "limited by (predicted)"]
-    lines = [f"## {case['name']}: the {SHOWN} of {len(case['layers'])} layers that take most", "", row(heads), "|---" * len(heads) + "|"]
+    lines = [f"## {case['name']}, {case['dtype']}: the {SHOWN} of {len(case['layers'])} layers that take most", "", row(heads), "|---" * len(heads) + "|"]
     for layer in case["layers"][:SHOWN]:
         rate = layer["flops"] / layer["time_s"] if layer["flops"] else None
         cells = [layer["name"], layer["op"], layer["shape"], f"{1e6 * layer['time_s']:.0f}", f"{100 * layer['time_s'] / case['time_s']:.1f} %"]
@@ -123,20 +125,20 @@ def slowest(case):
 def winograd(cases):
     """In how many of the networks' layers."""
     count = [sum(own["name"].startswith("winograd") for own in case["sequences"]) for case in cases]
-    return " and ".join(f"{number} of {len(case['layers'])} layers of {case['name']}" for number, case in zip(count, cases))
+    return ", ".join(f"{number} of {len(case['layers'])} layers of {case['name']} ({case['dtype']})" for number, case in zip(count, cases))
 
 
 def text(cases):
     took = " and ".join(f"{case['took_s'] / 60:.1f}" for case in cases)
-    off = max(case["max_abs_diff"] for case in cases)
-    reached = " and ".join(f"{100 * work(case) / 1e-3 / PUBLISHED[case['name']][0] / PEAK:.0f}" for case in cases)
+    off = " and ".join(f"{max(own['max_abs_diff'] for own in cases if own['dtype'] == dtype):.0e} ({dtype})" for dtype in DTYPES)
+    reached = " and ".join(f"{100 * work(case) / 1e-3 / PUBLISHED[case['name']][0] / PEAK:.0f}" for case in cases if case["dtype"] == DTYPES[0])
     verified = "every kernel was verified" if all(case["verified"] for case in cases) else "not every kernel could be verified"
     return "\n".join([
         "# Whole networks on the simulated Adreno 640 beside a real one",
         "",
         f"Made by `bench/phones.py` on {time.strftime('%Y-%m-%d')}: `optimize` on {DEVICE} ({cases[0]['driver']}), judged by the profile {cases[0]['profile']},",
         "from an empty store, nothing tuned;",
-        f"{verified}, outputs of the networks are at most {off:.0e} off. That took {took} minutes on {os.cpu_count()} cores.",
+        f"{verified}, outputs of the networks are at most {off} off. That took {took} minutes on {os.cpu_count()} cores.",
         "No time here was measured on a phone by this project.",
         "",
         *passes(cases),
@@ -144,7 +146,7 @@ def text(cases):
         "A ratio below 1 says that the simulator is faster than the published run, not that this engine is. What differs:",
         "",
         "- The published times are averages of a public inference engine's own benchmark, with Vulkan and f16 storage. It is another engine with other",
-        "  kernels. Ours store f32, which moves twice the bytes; our weights are random.",
+        "  kernels. f16s stores halves and computes in f32; what the published runs compute in is not known here. Our weights are random.",
         f"- Ours is one image of {SHAPE[2]} x {SHAPE[3]} at a time. The published runs are taken to be the same: what is known of them here names neither.",
         "- The simulator's silicon is made of recordings of small kernels on a Pixel 4; the numbers counted above are assumed. No time of a whole network on such",
         "  a phone went into it. Its clock is always 585 MHz: neither heat nor what governs a phone's clock is simulated.",
@@ -170,7 +172,7 @@ def main():
     parser.add_argument("--json", type=Path, metavar="FILE", help="write all layers as JSON too")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="warpsight-phones-") as folder:
-        cases = [simulate(args, name, Path(folder)) for name in args.only or PUBLISHED]
+        cases = [simulate(args, name, dtype, Path(folder)) for name in args.only or PUBLISHED for dtype in DTYPES]
     page = text(cases)
     print(page)
     write_json(args.json, cases)

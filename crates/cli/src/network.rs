@@ -1,6 +1,7 @@
 //! A network: read, planned, its kernels chosen or found in the store.
 
 use crate::failure::{Failure, Kind};
+use crate::names::named;
 use crate::record::{Record, line};
 use crate::report::clean;
 use crate::target::Target;
@@ -11,9 +12,10 @@ use std::path::Path;
 use warpsight_engine::candidates::{self, Offer, Taken};
 use warpsight_engine::network::{Choice, Doing, Key, Network, Run, Selected, Selection};
 use warpsight_files::FileError;
+use warpsight_generate::operators::DTYPES;
 use warpsight_generate::{ExprKey, Place};
 use warpsight_graph::{CardError, Graph, GraphError, InputShape, Model, ModelCard, Plan, simplify};
-use warpsight_ir::Config;
+use warpsight_ir::{Config, Scalar};
 use warpsight_learn::subject_hash;
 
 /// A model read, its shapes bound, its kernels planned.
@@ -26,10 +28,23 @@ pub struct Loaded {
     pub card: Option<ModelCard>,
 }
 
+/// How a model is read.
+#[derive(clap::Args)]
+pub struct NetworkArgs {
+    /// Shape of an input whose shape the model leaves open, for instance x=1,3,48,192; may be repeated.
+    #[arg(long, value_name = "NAME=N,N,…")]
+    pub input_shape: Vec<String>,
+    /// What a network's tensors are stored as: f32, f16s (half storage, float arithmetic) or f16 (half storage and arithmetic). Positions in tensors
+    /// and whole numbers that are given stay f32.
+    #[arg(long, value_name = "TYPE", default_value = "f32", value_parser = named(DTYPES))]
+    pub dtype: Scalar,
+}
+
 /// Reads a model, or a graph of operators, and plans its kernels.
-pub fn load(path: &Path, shapes: &[String]) -> Result<Loaded, Failure> {
+pub fn load(path: &Path, args: &NetworkArgs) -> Result<Loaded, Failure> {
+    let shapes = &args.input_shape;
     let (graph, card) = if is_graph(path) { (graph(path, shapes)?, None) } else { read(path, shapes)? };
-    let plan = Plan::of(&simplify(&graph)).map_err(|e| refused(path, &e))?;
+    let plan = Plan::of_elements(&simplify(&graph), args.dtype).map_err(|e| refused(path, &e))?;
     Ok(Loaded { graph, plan, card })
 }
 

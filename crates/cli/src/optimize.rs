@@ -12,6 +12,7 @@ mod trace;
 
 use crate::failure::Failure;
 use crate::names::named;
+use crate::network::NetworkArgs;
 use crate::record::StoreArgs;
 use crate::target::model::Model;
 use crate::target::{Target, TargetArgs};
@@ -33,11 +34,10 @@ pub struct Args {
     #[arg(required_unless_present = "op", conflicts_with = "op")]
     model: Option<PathBuf>,
     /// One operator instead, for instance "conv2d n=1 c=64 h=56 w=56 k=64 r=3 s=3 stride=1 pad=1".
-    #[arg(long, value_name = "OPERATOR", long_help = operator::help())]
+    #[arg(long, value_name = "OPERATOR", long_help = operator::help(), conflicts_with_all = ["input_shape", "dtype"])]
     op: Option<String>,
-    /// Shape of an input whose shape the model leaves open, for instance x=1,3,48,192; may be repeated.
-    #[arg(long, value_name = "NAME=N,N,…", conflicts_with = "op")]
-    pub input_shape: Vec<String>,
+    #[command(flatten)]
+    network: NetworkArgs,
     #[command(flatten)]
     target: TargetArgs,
     /// By which model configurations are judged.

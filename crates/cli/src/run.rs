@@ -1,7 +1,7 @@
 //! `warpsight run`: a network on an input, outputs as `.npy`.
 
 use crate::failure::Failure;
-use crate::network::{Loaded, Settled, load, remember, select};
+use crate::network::{Loaded, NetworkArgs, Settled, load, remember, select};
 use crate::record::StoreArgs;
 use crate::report::{clean, micros, out};
 use crate::target::TargetArgs;
@@ -32,9 +32,8 @@ pub struct Args {
     /// Folder for the outputs.
     #[arg(long, value_name = "DIR")]
     output: PathBuf,
-    /// Shape of an input whose shape the model leaves open, for instance x=1,3,48,192; may be repeated.
-    #[arg(long, value_name = "NAME=N,N,…")]
-    input_shape: Vec<String>,
+    #[command(flatten)]
+    network: NetworkArgs,
     /// Run so many times and print how the times are spread; inputs and weights are sent once. Without it, the middle of five times is
     /// printed.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
@@ -62,7 +61,7 @@ const MAX_SIDE: u32 = 1 << 15;
 
 /// Runs the verb.
 pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
-    let loaded = load(&args.model, &args.input_shape)?;
+    let loaded = load(&args.model, &args.network)?;
     loaded.fits(&args.model)?;
     let inputs = inputs(args, &loaded)?;
     let mut target = args.target.open()?;

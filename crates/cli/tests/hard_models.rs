@@ -281,3 +281,41 @@ fn repeated_runs_send_weights_once() {
     assert_eq!(times["median_s"], many["time_s"]);
     s.run(&["run", &product, "--input", &input, "--output", &s.text("out"), "--repeat", "0"], 2);
 }
+
+/// A network in halves rounds what it stores, and finds rows by positions that no half has.
+#[test]
+fn networks_are_stored_in_halves_and_positions_are_not() {
+    let s = Sandbox::new();
+    let table = TensorProto {
+        name: "table".into(),
+        dims: vec![4100, 2],
+        data_type: tensor_proto::DataType::Float as i32,
+        float_data: (0..8200).map(|n| n as f32 / 4096.0).collect(),
+        ..TensorProto::default()
+    };
+    let nodes = vec![node("Gather", &["table", "x"], "rows", vec![]), node("Neg", &["rows"], "y", vec![])];
+    let file = model(&s, "lookup.onnx", nodes, &[4], &["y"], vec![table]);
+    let mut whole = ModelProto::decode(&*std::fs::read(&file).expect("is there")).expect("a model");
+    if let Some(type_proto::Value::TensorType(own)) =
+        whole.graph.as_mut().and_then(|graph| graph.input[0].r#type.as_mut()).and_then(|own| own.value.as_mut())
+    {
+        own.elem_type = tensor_proto::DataType::Int64 as i32;
+    }
+    std::fs::write(&file, whole.encode_to_vec()).expect("writes");
+    let positions = [4099.0f32, 2049.0, 3001.0, 0.0];
+    let input = format!("x={}", npy(&s, "x.npy", "(4,)", &positions));
+    let found = |dtype: &[&str]| {
+        let (out, store) = (s.text("out"), s.text("store.sqlite"));
+        s.run(&[&["run", &file, "--input", &input, "--output", &out, "--store", &store], dtype].concat(), 0);
+        elements(&s, "out/y.npy", 8)
+    };
+    let exact: Vec<f32> = positions.iter().flat_map(|at| [2.0 * at, 2.0 * at + 1.0]).map(|n| -n / 4096.0).collect();
+    let halves: Vec<f32> = exact.iter().map(|v| half::f16::from_f32(*v).to_f32()).collect();
+    assert_eq!((found(&[]), found(&["--dtype", "f16s"])), (exact.clone(), halves.clone()));
+    assert_eq!((found(&["--dtype", "f16"]), found(&["--dtype", "f32"])), (halves.clone(), exact));
+    assert_ne!(halves, found(&[]));
+    let wrong = s.run(&["optimize", "--op", "softmax n=1 c=3", "--dtype", "f16s"], 2);
+    assert!(said(&wrong).contains("--dtype"), "{}", said(&wrong));
+    let wrong = s.run(&["optimize", &file, "--dtype", "f8"], 2);
+    assert!(said(&wrong).contains("f16s"), "{}", said(&wrong));
+}

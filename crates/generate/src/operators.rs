@@ -20,7 +20,7 @@ mod shapes;
 pub(crate) mod split;
 
 pub use conv::{Conv, Deconv, Window, conv, deconv};
-pub use grammar::{forms, parse_operator};
+pub use grammar::{DTYPES, forms, parse_operator};
 pub use lookup::{
     BAGS, Coordinates, EXACT, Interpolation, Lookup, MOST_ROWS, Nearest, Taps, embedding_bag, gather, gather_elements, lower_triangle,
     resize, scatter_add,

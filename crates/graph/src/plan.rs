@@ -1,5 +1,6 @@
 //! A network as operators in an order in which they run, with the tensors they read and write.
 
+mod elements;
 mod fuse;
 mod lower;
 mod sequence;
@@ -7,8 +8,9 @@ mod sequence;
 use crate::error::GraphError;
 use crate::graph::op::Op;
 use crate::graph::{Graph, Node, TensorId};
+use crate::plan::elements::elements;
 use crate::plan::fuse::groups;
-use crate::plan::lower::{ELEMENT, Lowered, Source, lower};
+use crate::plan::lower::{Lowered, Source, lower};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use warpsight_generate::expr::{Evaluator, Operator, Role, Tensor, TensorExpr};
@@ -98,16 +100,25 @@ pub struct Distinct {
 }
 
 impl Plan {
-    /// Fuses and lowers a graph (best after [`simplify`](crate::simplify)).
+    /// Fuses and lowers a graph (best after [`simplify`](crate::simplify)), of tensors of four bytes an element.
     ///
     /// # Errors
     /// [`GraphError::Operator`] where a node has no form as a tensor expression.
     pub fn of(graph: &Graph) -> Result<Self, GraphError> {
+        Self::of_elements(graph, Scalar::F32)
+    }
+
+    /// The same of tensors that are stored, and with [`Scalar::Half`] computed with, as `element`, but for positions in tensors, what these are
+    /// made of, and whole numbers from the caller: they stay [`Scalar::F32`], since halves count to 2,048 alone.
+    ///
+    /// # Errors
+    /// [`GraphError::Operator`] where a node has no form as a tensor expression.
+    pub fn of_elements(graph: &Graph, element: Scalar) -> Result<Self, GraphError> {
         graph.has_values()?;
         let graph = &*sequence::expanded(graph);
-        let mut builder = Builder::new(graph);
+        let mut builder = Builder::new(graph, element);
         for group in groups(graph) {
-            let lowered = lower(graph, &group)?;
+            let lowered = lower(graph, &group, &builder.elements)?;
             let nodes = std::iter::once(&group.anchor).chain(&group.followers).map(|&n| graph.nodes[n].name.clone()).collect();
             let anchor = &graph.nodes[group.anchor];
             let (lowered, output) = match builder.in_place(anchor, &lowered) {
@@ -308,10 +319,12 @@ struct Builder<'a> {
     placed: Vec<Option<TensorId>>,
     /// Outputs of the graph whose elements are an operator's own, by root.
     owned: HashMap<TensorId, TensorId>,
+    /// Per tensor of the graph, what it is stored as.
+    elements: Vec<Scalar>,
 }
 
 impl<'a> Builder<'a> {
-    fn new(graph: &'a Graph) -> Self {
+    fn new(graph: &'a Graph, element: Scalar) -> Self {
         let mut roots: Vec<TensorId> = (0..graph.tensors.len()).map(TensorId).collect();
         for node in graph.nodes.iter().filter(|n| n.op() == Some(&Op::Alias)) {
             roots[node.output().0] = roots[node.inputs[0].0];
@@ -325,7 +338,8 @@ impl<'a> Builder<'a> {
             }
         }
         let plan = Plan { operators: vec![], tensors: vec![], inputs: vec![], outputs: vec![] };
-        let mut builder = Self { graph, plan, roots, placed: vec![None; graph.tensors.len()], owned };
+        let elements = elements(graph, &roots, element);
+        let mut builder = Self { graph, plan, roots, placed: vec![None; graph.tensors.len()], owned, elements };
         builder.plan.inputs = graph.inputs.iter().map(|&i| builder.tensor(i)).collect();
         for (own, input) in builder.plan.inputs.clone().iter().zip(&graph.inputs) {
             builder.plan.tensors[own.0].whole = graph.tensor(*input).whole;
@@ -333,8 +347,8 @@ impl<'a> Builder<'a> {
         builder
     }
 
-    fn push(&mut self, name: String, shape: Vec<i64>, role: PlanRole) -> TensorId {
-        self.plan.tensors.push(PlanTensor { name, shape, element: ELEMENT, role, whole: false });
+    fn push(&mut self, name: String, shape: Vec<i64>, element: Scalar, role: PlanRole) -> TensorId {
+        self.plan.tensors.push(PlanTensor { name, shape, element, role, whole: false });
         TensorId(self.plan.tensors.len() - 1)
     }
 
@@ -353,7 +367,7 @@ impl<'a> Builder<'a> {
             None if self.owned.contains_key(&root) => PlanRole::Output,
             None => PlanRole::Intermediate,
         };
-        let placed = self.push(shown.name.clone(), shown.shape.clone(), role);
+        let placed = self.push(shown.name.clone(), shown.shape.clone(), self.elements[root.0], role);
         self.placed[root.0] = Some(placed);
         placed
     }
@@ -368,7 +382,8 @@ impl<'a> Builder<'a> {
         let known = tensor.constant.is_some() || tensor.fill.is_some();
         let others = self.graph.nodes.iter().filter(|node| node.op() != Some(&Op::Alias)).flat_map(|node| &node.inputs);
         let alone = others.filter(|input| self.roots[input.0] == data).count() == 1;
-        if !matches!(node.op(), Some(Op::Update { .. })) || known || !alone || shown(data) || shown(made) {
+        let alike = self.elements[data.0] == self.elements[made.0];
+        if !matches!(node.op(), Some(Op::Update { .. })) || known || !alike || !alone || shown(data) || shown(made) {
             return None;
         }
         let operator = parts::onto(&lowered.operator, &"input".into()).ok().filter(|operator| !operator.steps.is_empty())?;
@@ -386,7 +401,7 @@ impl<'a> Builder<'a> {
             inputs.push(match source {
                 Source::Tensor(id) => self.tensor(*id),
                 Source::Constant(values) => {
-                    self.push(format!("{name}.{}", input.name), input.shape.clone(), PlanRole::Constant(values.clone()))
+                    self.push(format!("{name}.{}", input.name), input.shape.clone(), input.element, PlanRole::Constant(values.clone()))
                 }
             });
         }
@@ -396,7 +411,7 @@ impl<'a> Builder<'a> {
             operator.steps.last().map(|step| (step.output.name.clone(), output)).into_iter().collect();
         let temporary = |own: &Tensor| {
             let asked = || names.iter().position(|name| **name == *own.name).and_then(|at| further.get(at)).copied();
-            let made = || self.push(format!("{name}.{}", own.name), own.shape.clone(), PlanRole::Intermediate);
+            let made = || self.push(format!("{name}.{}", own.name), own.shape.clone(), own.element, PlanRole::Intermediate);
             *written.entry(own.name.clone()).or_insert_with(|| asked().unwrap_or_else(made))
         };
         let temporaries = temporaries(&operator).into_iter().map(temporary).collect();
@@ -412,9 +427,10 @@ impl<'a> Builder<'a> {
                 continue;
             }
             let shown = self.graph.tensor(output);
-            let operator = copy(&shown.shape, ELEMENT);
+            let element = self.elements[output.0];
+            let operator = copy(&shown.shape, element);
             let operator = operator.map_err(|source| GraphError::Operator { node: shown.name.clone(), source })?;
-            let to = self.push(shown.name.clone(), shown.shape.clone(), PlanRole::Output);
+            let to = self.push(shown.name.clone(), shown.shape.clone(), element, PlanRole::Output);
             let sources = vec![("input".into(), Source::Tensor(output))];
             self.add(shown.name.clone(), vec![], Lowered { operator, sources, further: &[] }, &[], to);
             self.plan.outputs.push(to);

@@ -71,13 +71,15 @@ pub fn forms() -> impl Iterator<Item = String> {
     FORMS.iter().map(|form| format!("{} {}", form.0, keys(form)))
 }
 
+/// Types of elements by their names: `f32`, `f16s` (half storage, float arithmetic), `f16` (half storage and arithmetic).
+pub const DTYPES: [(&str, Scalar); 3] = [("f32", Scalar::F32), ("f16s", Scalar::F16), ("f16", Scalar::Half)];
+
 fn keys((_, needed, optional): &Form) -> String {
     let optional = optional.iter().map(|o| format!("[{}=]", o.0));
     needed.iter().map(|k| format!("{k}=")).chain(optional).chain(["[dtype=]", "[weights=]"].map(String::from)).collect::<Vec<_>>().join(" ")
 }
 
-/// Reads one operator with its sizes, as [`forms`] lists them; `fc` has a weight of m×k, `dtype` is `f32`, `f16s` (half storage, float
-/// arithmetic) or `f16` (half storage and arithmetic), `weights` is `constant` (what kernels may pack in advance) or `none` (all operands are inputs, row by row).
+/// Reads one operator with its sizes, as [`forms`] lists them; `fc` has a weight of m×k, `dtype` is one of [`DTYPES`], `weights` is `constant` (what kernels may pack in advance) or `none` (all operands are inputs, row by row).
 ///
 /// `transpose_left` and `transpose_right` are 0, or 1 where that operand of `matmul` is stored k×m, n×k. `padw` pads columns where `pad` is that of rows alone. What has `n` and `c` alone is of n rows of c elements. The second operand of `add` and `mul` has so many `rows` (n, or 1, which are those of a
 /// bias). `expand` repeats one row n times; `split` is one of its parts; `gather` finds n of `rows` rows where n integers say, and `scatter_add` adds n
@@ -283,13 +285,9 @@ impl<'a> Keys<'a> {
             };
             let duplicate = || OperatorError::DuplicateKey { operator: owned(operator), key: owned(key) };
             if key == "dtype" {
-                let read = match value {
-                    "f32" => Scalar::F32,
-                    "f16s" => Scalar::F16,
-                    "f16" => Scalar::Half,
-                    _ => return Err(bad("one of f32, f16s, f16")),
-                };
-                if element.replace(read).is_some() {
+                let known = DTYPES.iter().find(|own| own.0 == value);
+                let read = known.ok_or_else(|| bad("one of f32, f16s, f16"))?;
+                if element.replace(read.1).is_some() {
                     return Err(duplicate());
                 }
                 continue;

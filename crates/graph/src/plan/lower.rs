@@ -5,14 +5,11 @@ use crate::graph::op::{Arithmetic, Function, Op};
 use crate::graph::{Graph, Node, TensorId};
 use crate::plan::fuse::Group;
 use std::sync::Arc;
-use warpsight_generate::expr::{Index, Operator, Role, ScalarExpr, TensorExpr};
+use warpsight_generate::expr::{Index, Operator, Role, ScalarExpr, Tensor, TensorExpr};
 use warpsight_generate::operators::{
     self, Conv, Deconv, Lookup, MatMul, OperatorError, Pool, Taps, broadcast_index, external_inputs, tensor,
 };
 use warpsight_ir::{BinaryOp, Name, Scalar, UnaryOp};
-
-/// Element type of all tensors of a planned network.
-pub(crate) const ELEMENT: Scalar = Scalar::F32;
 
 /// An operator with what each of its inputs is.
 pub(crate) struct Lowered {
@@ -32,18 +29,32 @@ pub(crate) enum Source {
     Constant(Arc<[f64]>),
 }
 
-/// A group's operator.
-pub(crate) fn lower(graph: &Graph, group: &Group) -> Result<Lowered, GraphError> {
+/// A group's operator, of tensors that are stored as `elements` has it for each of the graph's.
+pub(crate) fn lower(graph: &Graph, group: &Group, elements: &[Scalar]) -> Result<Lowered, GraphError> {
     let anchor = &graph.nodes[group.anchor];
     let wrong = |source| GraphError::Operator { node: anchor.name.clone(), source };
-    let mut lowered = lower_anchor(graph, anchor, anchor.known_op()?).map_err(wrong)?;
+    let element = elements[graph.nodes[group.exit()].output().0];
+    let mut lowered = lower_anchor(graph, anchor, anchor.known_op()?, element).map_err(wrong)?;
     // A constructed operator has a last step.
     if let Some(step) = lowered.operator.steps.last_mut() {
         fuse(graph, group, step, &mut lowered.sources);
     }
+    // What the node writes beside its result is stored as all else that its readers find.
+    let further = lowered.further.iter().zip(&anchor.outputs[1..]);
+    let further: Vec<(Name, Scalar)> = further.map(|(name, id)| (Name::from(*name), elements[id.0])).collect();
+    let as_stored = |tensor: &mut Tensor| {
+        if let Some(own) = further.iter().find(|own| own.0 == tensor.name) {
+            tensor.element = own.1;
+        }
+    };
     for step in &mut lowered.operator.steps {
+        as_stored(&mut step.output);
         for input in &mut step.inputs {
+            as_stored(input);
             let source = lowered.sources.iter().find(|s| s.0 == input.name).map(|s| &s.1);
+            if let Some(Source::Tensor(id)) = source {
+                input.element = elements[id.0];
+            }
             input.role = match source {
                 Some(Source::Tensor(id)) if graph.tensor(*id).constant.is_none() => Role::Activation,
                 Some(_) => Role::Weight,
@@ -51,7 +62,18 @@ pub(crate) fn lower(graph: &Graph, group: &Group) -> Result<Lowered, GraphError>
             };
         }
     }
+    widen(&mut lowered.operator);
     Ok(lowered)
+}
+
+/// Where one of an operator's tensors is of four bytes, its halves are what is stored alone: a position is a number that no half may have.
+fn widen(operator: &mut Operator) {
+    let tensors = |step: &TensorExpr| step.inputs.iter().chain([&step.output]).any(|own| own.element == Scalar::F32);
+    if operator.steps.iter().any(tensors) {
+        let steps = operator.steps.iter_mut();
+        let halves = steps.flat_map(|step| step.inputs.iter_mut().chain([&mut step.output])).filter(|own| own.element == Scalar::Half);
+        halves.for_each(|own| own.element = Scalar::F16);
+    }
 }
 
 /// Replaces the epilogue of the anchor's last step by the value of the group's last node.
@@ -86,7 +108,7 @@ fn operand(graph: &Graph, id: TensorId, step: &mut TensorExpr, sources: &mut Vec
         sources.push((fresh.clone(), Source::Tensor(id)));
         fresh
     });
-    let input = tensor(&name, &source.shape, ELEMENT, Role::Activation);
+    let input = tensor(&name, &source.shape, step.output.element, Role::Activation);
     let index = broadcast_index(&input.shape, &step.store);
     let position = step.inputs.iter().position(|t| t.name == name).unwrap_or_else(|| {
         step.inputs.push(input);
@@ -95,7 +117,7 @@ fn operand(graph: &Graph, id: TensorId, step: &mut TensorExpr, sources: &mut Vec
     ScalarExpr::Load { tensor: position, index, padded: false }
 }
 
-fn lower_anchor(graph: &Graph, node: &Node, op: &Op) -> Result<Lowered, OperatorError> {
+fn lower_anchor(graph: &Graph, node: &Node, op: &Op, element: Scalar) -> Result<Lowered, OperatorError> {
     let shape = |i: usize| graph.tensor(node.inputs[i]).shape.as_slice();
     let output = graph.tensor(node.output()).shape.as_slice();
     let with = |operator: Operator, names: &[&str]| Lowered {
@@ -120,7 +142,7 @@ fn lower_anchor(graph: &Graph, node: &Node, op: &Op) -> Result<Lowered, Operator
                 groups: *groups,
                 spatial: windows.clone(),
                 bias: node.inputs.len() > 2,
-                element: ELEMENT,
+                element,
             };
             with(operators::conv(&conv)?, &["input", "weight", "bias"])
         }
@@ -132,7 +154,7 @@ fn lower_anchor(graph: &Graph, node: &Node, op: &Op) -> Result<Lowered, Operator
                 groups: *groups,
                 spatial: windows.clone(),
                 bias: node.inputs.len() > 2,
-                element: ELEMENT,
+                element,
             };
             with(operators::deconv(&deconv)?, &["input", "weight", "bias"])
         }
@@ -145,7 +167,7 @@ fn lower_anchor(graph: &Graph, node: &Node, op: &Op) -> Result<Lowered, Operator
                 transpose_right: *transpose_right,
                 left_role: Role::Activation,
                 right_role: Role::Activation,
-                element: ELEMENT,
+                element,
             };
             let source = |name: &str, at: usize| (name.into(), Source::Tensor(node.inputs[at]));
             let sources = vec![source("left", left), source("right", right)];
@@ -157,79 +179,75 @@ fn lower_anchor(graph: &Graph, node: &Node, op: &Op) -> Result<Lowered, Operator
             lowered
         }
         Op::Pool { kind, windows, ceil_mode } => {
-            let pool = Pool {
-                kind: *kind,
-                batch: output[0],
-                channels: output[1],
-                spatial: windows.clone(),
-                ceil_mode: *ceil_mode,
-                element: ELEMENT,
-            };
+            let pool =
+                Pool { kind: *kind, batch: output[0], channels: output[1], spatial: windows.clone(), ceil_mode: *ceil_mode, element };
             with_tables(operators::pool(&pool)?)
         }
-        Op::GlobalAveragePool => with(operators::global_average_pool(shape(0), ELEMENT)?, &["input"]),
-        Op::Reduce { kind, axes, keep } => with(operators::reduce(*kind, shape(0), axes, *keep, ELEMENT)?, &["input"]),
-        Op::Softmax { axis } => with(operators::softmax(output, *axis, ELEMENT)?, &["input"]),
+        Op::GlobalAveragePool => with(operators::global_average_pool(shape(0), element)?, &["input"]),
+        Op::Reduce { kind, axes, keep } => with(operators::reduce(*kind, shape(0), axes, *keep, element)?, &["input"]),
+        Op::Softmax { axis } => with(operators::softmax(output, *axis, element)?, &["input"]),
         Op::LayerNormalization { axis, epsilon } => {
-            let operator = operators::layernorm(output, *axis, *epsilon, true, node.inputs.len() > 2, ELEMENT)?;
+            let operator = operators::layernorm(output, *axis, *epsilon, true, node.inputs.len() > 2, element)?;
             Lowered { further: &operators::STATISTICS, ..with(operator, &["input", "scale", "bias"]) }
         }
         Op::LayerNormalizationGradient { axis } => {
-            let operator = operators::layernorm_gradient(output, *axis, node.outputs.len() > 1, ELEMENT)?;
+            let operator = operators::layernorm_gradient(output, *axis, node.outputs.len() > 1, element)?;
             let [mean, deviation] = operators::STATISTICS;
             Lowered { further: &operators::GRADIENTS, ..with(operator, &["from", "input", mean, deviation, "scale"]) }
         }
         Op::EmbeddingBag => {
-            let operator = operators::embedding_bag(&lookup(shape(0), 0, 1, shape(1)), output[0], node.outputs.len() > 1)?;
+            let operator = operators::embedding_bag(&lookup(shape(0), 0, 1, shape(1), element), output[0], node.outputs.len() > 1)?;
             Lowered { further: &operators::BAGS, ..with(operator, &["input", "index", "offsets"]) }
         }
-        Op::Transpose { permutation } => with(operators::transpose(shape(0), permutation, ELEMENT)?, &["input"]),
-        Op::Slice { starts, steps } => with(operators::slice(shape(0), starts, steps, output, ELEMENT)?, &["input"]),
-        Op::Pad { before, after } => with(operators::pad(shape(0), before, after, ELEMENT)?, &["input"]),
-        Op::Concat { axis } => concat(graph, node, *axis)?,
+        Op::Transpose { permutation } => with(operators::transpose(shape(0), permutation, element)?, &["input"]),
+        Op::Slice { starts, steps } => with(operators::slice(shape(0), starts, steps, output, element)?, &["input"]),
+        Op::Pad { before, after } => with(operators::pad(shape(0), before, after, element)?, &["input"]),
+        Op::Concat { axis } => concat(graph, node, *axis, element)?,
         // Aliases are no anchors; as one, an alias would be a copy.
-        Op::Alias => with(operators::copy(output, ELEMENT)?, &["input"]),
+        Op::Alias => with(operators::copy(output, element)?, &["input"]),
         Op::BatchNormalization { .. } => {
             let what = "a normalisation with computed parameters".into();
             return Err(OperatorError::Unsupported { operator: "batch_normalization".into(), what });
         }
-        Op::Unary(_) | Op::Binary(_) | Op::Select | Op::Gradient(_) | Op::Triangle { .. } => elementwise(graph, node, op)?,
+        Op::Unary(_) | Op::Binary(_) | Op::Select | Op::Gradient(_) | Op::Triangle { .. } => elementwise(graph, node, op, element)?,
         // Nodes of these are sequences of others.
         Op::Attention(_) | Op::AttentionGradient(_) | Op::EmbeddingBagGradient | Op::CachedMatMul { .. } => {
             return Err(OperatorError::Unsupported { operator: "a sequence".into(), what: "a single expression".into() });
         }
         Op::Gather { axis } => {
             let count = node.inputs.len() - 1;
-            let operator = operators::gather(&lookup(shape(0), *axis, count, shape(1)))?;
+            let operator = operators::gather(&lookup(shape(0), *axis, count, shape(1), element))?;
             Lowered { operator, sources: looked_up(node, count), further: &[] }
         }
-        Op::GatherElements { axis } => with(operators::gather_elements(&lookup(shape(0), *axis, 1, shape(1)))?, &["input", "index"]),
+        Op::GatherElements { axis } => {
+            with(operators::gather_elements(&lookup(shape(0), *axis, 1, shape(1), element))?, &["input", "index"])
+        }
         Op::ScatterAdd { axis } => {
             let count = node.inputs.len() - 2;
             let updates = shape(count + 1);
             let column: Vec<i64> = (0..updates.len()).map(|d| if d == *axis { updates[d] } else { 1 }).collect();
             let index = if count == 1 && shape(1) == updates { updates } else { &column };
-            let operator = operators::scatter_add(&lookup(output, *axis, count, index), shape(0), updates)?;
+            let operator = operators::scatter_add(&lookup(output, *axis, count, index, element), shape(0), updates)?;
             let mut sources = looked_up(node, count);
             sources.push(("updates".into(), Source::Tensor(node.inputs[count + 1])));
             Lowered { operator, sources, further: &[] }
         }
-        Op::Update { axis, start } => with(operators::update(shape(0), shape(1), *axis, *start, ELEMENT)?, &["input", "part"]),
-        Op::LowerPairs { axis, diagonal } => with_tables(operators::lower_triangle(shape(0), *axis, *diagonal, ELEMENT)?),
+        Op::Update { axis, start } => with(operators::update(shape(0), shape(1), *axis, *start, element)?, &["input", "part"]),
+        Op::LowerPairs { axis, diagonal } => with_tables(operators::lower_triangle(shape(0), *axis, *diagonal, element)?),
         Op::Resize { interpolation, coordinates, scales } => {
             let taps = (0..output.len()).map(|d| {
                 let (own, wanted) = (shape(0)[d], output[d]);
                 let stays = own == wanted && scales[d] == 1.0;
                 (!stays).then(|| Taps::new(*interpolation, *coordinates, (own, wanted), scales[d]))
             });
-            with_tables(operators::resize(shape(0), &taps.collect::<Vec<_>>(), ELEMENT)?)
+            with_tables(operators::resize(shape(0), &taps.collect::<Vec<_>>(), element)?)
         }
     })
 }
 
-/// What positions in a tensor find in another: whole numbers among floats, as all tensors of a network are.
-fn lookup(shape: &[i64], axis: usize, dimensions: usize, index: &[i64]) -> Lookup {
-    Lookup { shape: shape.to_vec(), axis, dimensions, index: index.to_vec(), positions: ELEMENT, element: ELEMENT }
+/// What positions in a tensor find in another: whole numbers among floats of four bytes.
+fn lookup(shape: &[i64], axis: usize, dimensions: usize, index: &[i64], element: Scalar) -> Lookup {
+    Lookup { shape: shape.to_vec(), axis, dimensions, index: index.to_vec(), positions: Scalar::F32, element }
 }
 
 /// Where data and so many tensors of positions come from. One tensor of positions may be used along several dimensions.
@@ -243,12 +261,12 @@ fn looked_up(node: &Node, count: usize) -> Vec<(Name, Source)> {
 }
 
 /// Inputs may be one tensor several times, which is one input of the operator.
-fn concat(graph: &Graph, node: &Node, axis: usize) -> Result<Lowered, OperatorError> {
+fn concat(graph: &Graph, node: &Node, axis: usize, element: Scalar) -> Result<Lowered, OperatorError> {
     let mut sources: Vec<(Name, Source)> = Vec::new();
     let mut inputs = Vec::new();
     for &id in &node.inputs {
         let name = source_name(&mut sources, id);
-        inputs.push(tensor(&name, &graph.tensor(id).shape, ELEMENT, Role::Activation));
+        inputs.push(tensor(&name, &graph.tensor(id).shape, element, Role::Activation));
     }
     Ok(Lowered { operator: operators::concat(&inputs, axis)?, sources, further: &[] })
 }
@@ -262,7 +280,7 @@ fn source_name(sources: &mut Vec<(Name, Source)>, id: TensorId) -> Name {
     name
 }
 
-fn elementwise(graph: &Graph, node: &Node, op: &Op) -> Result<Lowered, OperatorError> {
+fn elementwise(graph: &Graph, node: &Node, op: &Op, element: Scalar) -> Result<Lowered, OperatorError> {
     let mut sources = Vec::new();
     let mut inputs = Vec::new();
     // Per operand a number, or the position of its load.
@@ -274,7 +292,7 @@ fn elementwise(graph: &Graph, node: &Node, op: &Op) -> Result<Lowered, OperatorE
         }
         let name = source_name(&mut sources, id);
         operands.push(Err(inputs.len()));
-        inputs.push(tensor(&name, &graph.tensor(id).shape, ELEMENT, Role::Activation));
+        inputs.push(tensor(&name, &graph.tensor(id).shape, element, Role::Activation));
     }
     // The prefix keeps names apart from functions of kernel languages: `max`, `exp`.
     let debug = match op {
@@ -286,7 +304,7 @@ fn elementwise(graph: &Graph, node: &Node, op: &Op) -> Result<Lowered, OperatorE
         _ => String::new(),
     };
     let kind = format!("elementwise_{}", debug.split('(').next().unwrap_or_default().to_lowercase());
-    let operator = operators::elementwise(&kind, &inputs, &graph.tensor(node.output()).shape, ELEMENT, |loads, at| {
+    let operator = operators::elementwise(&kind, &inputs, &graph.tensor(node.output()).shape, element, |loads, at| {
         let of = |o: &Result<f64, usize>| o.map_or_else(|position| loads[position].clone(), ScalarExpr::Const);
         apply(op, &operands.iter().map(of).collect::<Vec<_>>(), at)
     })?;

@@ -122,8 +122,11 @@ impl Knobs {
             orders.push(reversed);
         }
         let tensors = expr.inputs.iter().chain([&expr.output]).enumerate();
-        // Buffers alone are read and written in one kernel.
-        let shared = (Part::proper(expr).is_some() || expr.kept().is_some()).then_some(expr.inputs.len());
+        // Buffers alone are read and written in one kernel, or written in parts that cut what lies together.
+        let packed = packed_dim(expr.output.shape.len());
+        let cut = Part::proper(expr).is_some_and(|part| !part.is_whole(packed, expr.output.shape.get(packed).copied().unwrap_or(0)));
+        let itself = expr.inputs.iter().any(|input| input.name == expr.output.name);
+        let shared = (cut || itself || expr.kept().is_some()).then_some(expr.inputs.len());
         let movable = |(t, tensor): &(usize, &Tensor)| shared != Some(*t) && tensor.element != Scalar::I32;
         let mut placeable: Vec<(usize, Vec<Place>)> =
             tensors.filter(movable).map(|(t, _)| (t, places(expr, t, passes))).filter(|own| own.1.len() > 1).collect();

@@ -3,11 +3,13 @@
 
 use fastrand::Rng;
 use std::collections::BTreeSet;
+use warpsight_generate::ScheduleFamily;
+use warpsight_generate::candidates::candidates;
 use warpsight_generate::expr::{Axis, AxisId, Index, Operator, Role, ScalarExpr, Tensor, TensorExpr};
 use warpsight_generate::layout::for_each_index;
-use warpsight_generate::operators::{copy, tensor, update};
+use warpsight_generate::operators::{copy, parse_operator, tensor, update};
 use warpsight_generate::parts::{Part, PartsError, check, onto};
-use warpsight_ir::Scalar;
+use warpsight_ir::{Family, Scalar};
 
 /// Rows 3 and 4 of seven are new.
 fn updated() -> Operator {
@@ -174,4 +176,36 @@ fn runs_are_what_is_written() {
         for_each_index(&shape, |_, at| assert_eq!(part.contains(at), written.contains(at), "{:?} at {at:?}", expr.store));
     }
     assert!(known > 400, "{known}");
+}
+
+/// Of a strided transposed convolution each remainder has a kernel with its own taps alone; results lie in blocks of channels, too, which no part cuts.
+#[test]
+fn phases_have_the_taps_that_reach_them() {
+    let terms = |step: &TensorExpr| step.all_axes().map(|axis| axis.extent).product::<i64>();
+    let direct = parse_operator("deconv2d n=1 c=8 h=12 w=12 k=16 r=3 s=3 stride=2 pad=1 weights=constant").expect("an operator");
+    let named = |operator: &Operator| candidates(operator).into_iter().find(|own| own.name == "phases");
+    let phases = named(&direct).expect("phases").operator;
+    check(&phases).expect("disjoint and covering");
+    let windows: Vec<i64> = phases.steps.iter().map(|step| step.reduce.iter().skip(1).map(|axis| axis.extent).product()).collect();
+    assert_eq!(windows, [4, 2, 2, 1]);
+    for step in &phases.steps {
+        let mut none = false;
+        step.body.loads(&mut |tensor, _, padded| none |= padded && step.inputs[tensor].role == Role::Weight);
+        assert!(!none && !step.clipped, "{}: every tap is one", step.name);
+    }
+    assert!(terms(&direct.steps[0]) * 9 / 16 >= phases.steps.iter().map(terms).sum());
+    for step in &phases.steps {
+        let knobs = ScheduleFamily::new(step.clone());
+        let place = knobs.space().knobs.iter().find(|knob| &*knob.name == "place_output").expect("a knob").labels.clone();
+        assert!(place.iter().any(|label| &**label == "blocks8") && place.iter().any(|label| &**label == "buffer"), "{place:?}");
+    }
+    // As many taps for each remainder; a window that does not move; an update of rows.
+    for text in [
+        "deconv2d n=1 c=8 h=5 w=5 k=4 r=4 s=4 stride=2 pad=1",
+        "deconv2d n=1 c=8 h=5 w=5 k=4 r=3 s=3",
+        "conv2d n=1 c=4 h=5 w=5 k=4 r=3 s=3 stride=2 pad=1",
+    ] {
+        assert!(named(&parse_operator(text).expect("an operator")).is_none(), "{text}");
+    }
+    assert!(named(&updated()).is_none());
 }

@@ -199,20 +199,17 @@ impl Plan {
         });
         operator.steps.extend(last);
         let inputs = external_inputs(&operator).into_iter().map(|t| known[&t.name]).collect();
-        let temporaries = temporaries(&operator)
-            .into_iter()
-            .map(|t| {
-                let name = format!("{stem}.{}", t.name);
-                self.tensors.push(PlanTensor {
-                    name,
-                    shape: t.shape.clone(),
-                    element: t.element,
-                    role: PlanRole::Intermediate,
-                    whole: false,
-                });
+        // A tensor that several expressions write is there for each of them.
+        let mut written: HashMap<Name, TensorId> =
+            operator.steps.last().map(|step| (step.output.name.clone(), self.operators[position].output)).into_iter().collect();
+        let mut temporary = |t: &Tensor| {
+            *written.entry(t.name.clone()).or_insert_with(|| {
+                let (name, shape) = (format!("{stem}.{}", t.name), t.shape.clone());
+                self.tensors.push(PlanTensor { name, shape, element: t.element, role: PlanRole::Intermediate, whole: false });
                 TensorId(self.tensors.len() - 1)
             })
-            .collect();
+        };
+        let temporaries = temporaries(&operator).into_iter().map(&mut temporary).collect();
         let op = &mut self.operators[position];
         (op.operator, op.inputs, op.temporaries) = (operator, inputs, temporaries);
     }

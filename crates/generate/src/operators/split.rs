@@ -226,7 +226,7 @@ impl<'a> Cut<'a> {
 }
 
 /// A scalar with its loads from `inputs` made those of `builder`, a form in place of each axis; `None` where one exceeds its numbers.
-fn read(builder: &mut Builder, inputs: &[Tensor], scalar: &ScalarExpr, forms: &[Index]) -> Option<ScalarExpr> {
+pub(crate) fn read(builder: &mut Builder, inputs: &[Tensor], scalar: &ScalarExpr, forms: &[Index]) -> Option<ScalarExpr> {
     let moved = scalar.substitute(forms)?;
     Some(moved.with_leaves(&mut |leaf| match leaf {
         ScalarExpr::Load { tensor, index, .. } => builder.load(&inputs[*tensor], index.clone()),

@@ -216,6 +216,7 @@ def main():
     parser.add_argument("--paper", action="append", choices=list(PAPERS), help="only its operators (both)")
     parser.add_argument("--device", action="append", choices=DEVICES, help="only these (all of a paper)")
     parser.add_argument("--count", action="store_true", help="print how many operators there are of each kind, and run none")
+    parser.add_argument("--list", action="store_true", help="print the operators of both papers, each with its kind, and run none")
     parser.add_argument("--draw", action="store_true", help="draw the bars of bench/settings.md as it is, and run none")
     parser.add_argument("--sample", type=int, default=1, help="every n-th operator alone; nothing is written")
     parser.add_argument("--warpsight", default=TARGET / "release/warpsight", type=Path)
@@ -223,6 +224,9 @@ def main():
     parser.add_argument("--results", default=TARGET / "settings.json", type=Path, help="what was found, written as it comes")
     parser.add_argument("--timeout", type=float, default=600)
     args = parser.parse_args()
+    if args.list:
+        print(json.dumps({"001": romou(), "000": list(table3())}))
+        return 0
     if args.count:
         print(json.dumps({"001": counts(romou()), "000": counts(list(table3()))}))
         return

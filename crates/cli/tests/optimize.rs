@@ -121,6 +121,19 @@ fn tables_of_an_operator_are_its_own() {
     }
 }
 
+/// Each part of a tensor that is split is a result.
+#[test]
+fn a_split_tensor_is_all_of_its_parts() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let out = folder.path().join("out");
+    let args = ["optimize", "--op", "split n=6 c=40 parts=5", "--json", "--out", out.to_str().expect("plain")];
+    let report = json(&command(&folder.path().join("s"), &args).output().expect("starts"));
+    assert_eq!(report["steps"].as_array().map(Vec::len), Some(5), "{report}");
+    let launch: Value = serde_json::from_slice(&std::fs::read(out.join("launch.json")).expect("written")).expect("JSON");
+    let shape = &launch["shapes"][0];
+    assert_eq!((shape["inputs"].as_array().map(Vec::len), shape["outputs"].as_array().map(Vec::len)), (Some(1), Some(5)), "{launch}");
+}
+
 #[test]
 fn a_full_disk_behind_stdout_is_an_error() {
     let Ok(full) = std::fs::OpenOptions::new().write(true).open("/dev/full") else {

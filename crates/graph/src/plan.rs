@@ -119,8 +119,14 @@ impl Plan {
         let mut builder = Builder::new(graph, element);
         for group in groups(graph) {
             let lowered = lower(graph, &group, &builder.elements)?;
-            let nodes = std::iter::once(&group.anchor).chain(&group.followers).map(|&n| graph.nodes[n].name.clone()).collect();
             let anchor = &graph.nodes[group.anchor];
+            for (name, id) in lowered.further.iter().zip(&anchor.outputs[1..]) {
+                let step = lowered.operator.steps.iter().find(|step| *step.output.name == **name);
+                let stored = step.map_or(Scalar::F32, |step| step.output.element);
+                let alike = builder.roots.iter().enumerate().filter(|own| *own.1 == builder.roots[id.0]);
+                alike.for_each(|own| builder.elements[own.0] = stored);
+            }
+            let nodes = std::iter::once(&group.anchor).chain(&group.followers).map(|&n| graph.nodes[n].name.clone()).collect();
             let (lowered, output) = match builder.in_place(anchor, &lowered) {
                 Some((operator, data)) => (Lowered { operator, ..lowered }, data),
                 None => (lowered, builder.tensor(graph.nodes[group.exit()].output())),
@@ -134,7 +140,7 @@ impl Plan {
     }
 
     /// One operator as a network: activations are its inputs; constants are what follows from the operator itself, else what
-    /// `constant` gives for so many elements, rounded to what is stored.
+    /// `constant` gives for so many elements, rounded to what is stored; what no expression reads are its outputs.
     pub fn of_operator(operator: &Operator, mut constant: impl FnMut(usize) -> Vec<f64>) -> Self {
         let mut plan = Self { operators: vec![], tensors: vec![], inputs: vec![], outputs: vec![] };
         let mut add = |tensor: &Tensor, role: PlanRole| {
@@ -158,7 +164,9 @@ impl Plan {
         let mut made: HashMap<&Name, TensorId> = HashMap::new();
         let mut written: Vec<TensorId> = vec![];
         for step in &operator.steps {
-            let role = if Some(&step.output.name) == last { PlanRole::Output } else { PlanRole::Intermediate };
+            // What no expression reads is for the caller.
+            let read = operator.steps.iter().flat_map(|own| &own.inputs).any(|input| input.name == step.output.name);
+            let role = if read && Some(&step.output.name) != last { PlanRole::Intermediate } else { PlanRole::Output };
             written.push(*made.entry(&step.output.name).or_insert_with(|| add(&step.output, role)));
         }
         if let Some(output) = written.pop() {
@@ -171,7 +179,8 @@ impl Plan {
                 temporaries: written,
                 output,
             });
-            plan.outputs.push(output);
+            let results = (0..plan.tensors.len()).filter(|id| matches!(plan.tensors[*id].role, PlanRole::Output));
+            plan.outputs = results.map(TensorId).collect();
         }
         plan.inputs = activations;
         plan

@@ -3,7 +3,7 @@
 use super::{
     Conv, Coordinates, Deconv, Interpolation, Lookup, MOST_ROWS, MatMul, Nearest, OperatorError, Pool, PoolKind, ReduceKind, Taps, Window,
     concat, conv, copy, deconv, elementwise, embedding_bag, gather, gelu, gelu_tanh, layernorm, layernorm_gradient, lower_triangle, matmul,
-    pool, reduce, resize, scatter_add, slice, softmax, tensor, transpose,
+    pool, reduce, resize, scatter_add, softmax, split, tensor, transpose,
 };
 use crate::expr::{Operator, Role, ScalarExpr};
 use warpsight_ir::{BinaryOp, Scalar};
@@ -82,7 +82,7 @@ fn keys((_, needed, optional): &Form) -> String {
 /// Reads one operator with its sizes, as [`forms`] lists them; `fc` has a weight of m×k, `dtype` is one of [`DTYPES`], `weights` is `constant` (what kernels may pack in advance) or `none` (all operands are inputs, row by row).
 ///
 /// `transpose_left` and `transpose_right` are 0, or 1 where that operand of `matmul` is stored k×m, n×k. `padw` pads columns where `pad` is that of rows alone. What has `n` and `c` alone is of n rows of c elements. The second operand of `add` and `mul` has so many `rows` (n, or 1, which are those of a
-/// bias). `expand` repeats one row n times; `split` is one of its parts; `gather` finds n of `rows` rows where n integers say, and `scatter_add` adds n
+/// bias). `expand` repeats one row n times; `split` gives each of its parts; `gather` finds n of `rows` rows where n integers say, and `scatter_add` adds n
 /// rows to them; `embedding_bag` sums n such rows in bags. `lower_triangle` takes what is below the diagonals of n squares of c rows. `resize_*` have middles of elements meet (ONNX's `half_pixel`).
 pub fn parse_operator(text: &str) -> Result<Operator, OperatorError> {
     let known = || FORMS.iter().map(|f| f.0).collect::<Vec<_>>().join(" ");
@@ -237,26 +237,22 @@ fn of_rows(name: &str, keys: &Keys) -> Result<Operator, OperatorError> {
         "expand" => elementwise(name, &[own("input", 1, element)], &[n, c], element, |x, _| x[0].clone()),
         "transpose" => transpose(&[n, c], &[1, 0], element),
         "concat" => {
-            let parts = keys.get("parts");
-            if parts > MOST_PARTS {
-                return Err(OperatorError::Unsupported { operator: name.into(), what: format!("more than {MOST_PARTS} parts") });
-            }
-            let inputs: Vec<_> = (0..parts).map(|part| own(&format!("input{part}"), n, element)).collect();
+            let inputs: Vec<_> = (0..some_parts(name, keys)?).map(|part| own(&format!("input{part}"), n, element)).collect();
             concat(&inputs, 1)
         }
         // The last of FORMS: `split`.
-        _ => {
-            let parts = keys.get("parts");
-            if c % parts != 0 {
-                return Err(OperatorError::Mismatch { operator: name.into(), what: format!("{c} columns in {parts} parts") });
-            }
-            slice(&[n, c], &[0, c / parts * (parts - 1)], &[1, 1], &[n, c / parts], element)
-        }
+        _ => split(&[n, c], 1, some_parts(name, keys)?, element),
     }
 }
 
-/// Tensors that are joined, at most: each is an argument of the kernel.
+/// Tensors that are joined or come of one, at most: each is an argument of the kernel, or has one.
 const MOST_PARTS: i64 = 64;
+
+fn some_parts(name: &str, keys: &Keys) -> Result<i64, OperatorError> {
+    let parts = keys.get("parts");
+    let few = parts <= MOST_PARTS;
+    few.then_some(parts).ok_or_else(|| OperatorError::Unsupported { operator: name.into(), what: format!("more than {MOST_PARTS} parts") })
+}
 
 /// The keys of one operator, each with a value.
 struct Keys<'a> {

@@ -1,7 +1,7 @@
 //! Operators without a reduction: elementwise, and those that move data.
 
 use super::{Builder, OperatorError, add, axis_names, broadcast_index, named, near, operator, tensor};
-use crate::expr::{Combine, Index, Operator, Role, ScalarExpr, Tensor};
+use crate::expr::{Combine, Index, Operator, Role, ScalarExpr, Tensor, TensorExpr};
 use std::ops::Range;
 use warpsight_ir::Scalar;
 
@@ -71,6 +71,29 @@ pub fn slice(shape: &[i64], starts: &[i64], steps: &[i64], extents: &[i64], elem
         let index = (0..at.len()).map(|d| near("slice", Index::constant(starts[d]).plus(&at[d], step(d)))).collect::<Result<_, _>>()?;
         Ok(builder.load(&input, index))
     })
+}
+
+/// Parts of a tensor along a dimension, as many elements each: a tensor and an expression for each of them, the last one named `output`.
+///
+/// # Errors
+/// [`OperatorError::Mismatch`] where the parts are not alike.
+pub fn split(shape: &[i64], axis: usize, parts: i64, element: Scalar) -> Result<Operator, OperatorError> {
+    let fail = |what: String| OperatorError::Mismatch { operator: "split".into(), what };
+    let whole = *shape.get(axis).ok_or_else(|| fail(format!("axis {axis} of {} dimensions", shape.len())))?;
+    if parts < 1 || whole % parts != 0 {
+        return Err(fail(format!("{whole} columns in {parts} parts")));
+    }
+    let extents: Vec<i64> = (0..shape.len()).map(|d| if d == axis { whole / parts } else { shape[d] }).collect();
+    let part = |number: i64| {
+        let starts: Vec<i64> = (0..shape.len()).map(|d| if d == axis { number * extents[axis] } else { 0 }).collect();
+        let mut steps = slice(shape, &starts, &vec![1; shape.len()], &extents, element)?.steps;
+        for step in steps.iter_mut().filter(|_| number + 1 < parts) {
+            (step.name, step.output.name) = (format!("split_{number}").into(), format!("output{number}").into());
+        }
+        Ok(steps)
+    };
+    let steps: Vec<Vec<TensorExpr>> = (0..parts).map(part).collect::<Result<_, OperatorError>>()?;
+    operator("split", steps.concat())
 }
 
 /// Zeros around a tensor; a negative number crops.

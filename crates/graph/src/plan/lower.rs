@@ -39,12 +39,12 @@ pub(crate) fn lower(graph: &Graph, group: &Group, elements: &[Scalar]) -> Result
     if let Some(step) = lowered.operator.steps.last_mut() {
         fuse(graph, group, step, &mut lowered.sources);
     }
-    // What the node writes beside its result is stored as all else that its readers find.
+    // What the node writes beside its result may have to be exact for its readers; else the operator says what it is stored as.
     let further = lowered.further.iter().zip(&anchor.outputs[1..]);
     let further: Vec<(Name, Scalar)> = further.map(|(name, id)| (Name::from(*name), elements[id.0])).collect();
     let as_stored = |tensor: &mut Tensor| {
-        if let Some(own) = further.iter().find(|own| own.0 == tensor.name) {
-            tensor.element = own.1;
+        if further.iter().any(|own| own.0 == tensor.name && own.1 == Scalar::F32) {
+            tensor.element = Scalar::F32;
         }
     };
     for step in &mut lowered.operator.steps {

@@ -46,11 +46,16 @@ impl Window {
         near(operator, form.and_then(|form| form.plus(tap, self.dilation)))
     }
     pub(crate) fn check(&self, operator: &str) -> Result<(), OperatorError> {
+        at_least(operator, 0, &[("pad", self.pad_after)])?;
+        self.check_transposed(operator)
+    }
+    /// The same of a transposed convolution, at whose end results may be added that no input reaches: fewer than none are cropped.
+    pub(crate) fn check_transposed(&self, operator: &str) -> Result<(), OperatorError> {
         at_least(operator, 1, &[("input", self.input), ("kernel", self.kernel), ("stride", self.stride), ("dilation", self.dilation)])?;
-        at_least(operator, 0, &[("pad", self.pad_before), ("pad", self.pad_after)])?;
+        at_least(operator, 0, &[("pad", self.pad_before)])?;
         // Beyond these sums of extents would overflow; no tensor is so large.
         let limit = i64::from(i32::MAX);
-        if [self.input, self.kernel, self.stride, self.pad_before, self.pad_after, self.dilation].iter().any(|&v| v > limit) {
+        if [self.input, self.kernel, self.stride, self.pad_before, self.pad_after.abs(), self.dilation].iter().any(|&v| v > limit) {
             return Err(OperatorError::Mismatch { operator: operator.into(), what: format!("an extent above {limit}") });
         }
         Ok(())
@@ -162,7 +167,7 @@ pub fn deconv(deconv: &Deconv) -> Result<Operator, OperatorError> {
     let dims = spatial_count(&kind, deconv.spatial.len())?;
     let mut extents = Vec::new();
     for w in &deconv.spatial {
-        w.check(&kind)?;
+        w.check_transposed(&kind)?;
         if w.stride != 1 && w.dilation != 1 {
             let what = format!("stride={} with dilation={} (one of them is 1)", w.stride, w.dilation);
             return Err(OperatorError::Unsupported { operator: kind, what });

@@ -65,11 +65,7 @@ const ROWS: &[Row] = &[
     moves("Constant", "tensors and numbers", Importer::constant_node),
     moves("ConstantOfShape", KNOWN, Importer::constant_of_shape),
     computes("Conv", SPATIAL, Importer::convolution),
-    computes(
-        "ConvTranspose",
-        "one to three spatial dimensions, a stride or a dilation, output_padding within the padding, no output_shape",
-        Importer::convolution,
-    ),
+    computes("ConvTranspose", "one to three spatial dimensions, a stride or a dilation", Importer::convolution),
     computes("Cos", "", |i, v| i.function(v, Function::Cos)),
     computes("Div", "computed whole numbers are not divided", |i, v| i.arithmetic(v, Arithmetic::Div)),
     moves("Dropout", "inference", Importer::dropout),

@@ -66,6 +66,7 @@ impl Importer {
         let mut windows = windows(view, &shape[2..], &weight[2..], transposed)?;
         if transposed {
             further_outputs(view, &mut windows)?;
+            outputs_as_asked(view, &mut windows)?;
         }
         let mut inputs = vec![x, w];
         let filters = if transposed { weight[1] * groups } else { weight[0] };
@@ -78,8 +79,8 @@ impl Importer {
         let extent = |w: &Window| if transposed { w.transposed_output() } else { w.output() };
         let output = [shape[0], filters].into_iter().chain(windows.iter().map(extent)).collect();
         if transposed {
-            if view.has("output_shape") || windows.iter().any(|w| w.stride != 1 && w.dilation != 1) {
-                return Err(view.unsupported("output_shape, or stride and dilation together"));
+            if windows.iter().any(|w| w.stride != 1 && w.dilation != 1) {
+                return Err(view.unsupported("stride and dilation together"));
             }
             return self.emit(view, Op::ConvTranspose { windows, groups }, inputs, output);
         }
@@ -87,17 +88,35 @@ impl Importer {
     }
 }
 
-/// A transposed convolution's `output_padding`: so much less is cropped at the end.
+/// A transposed convolution's `output_padding`: so much less is cropped at the end, or so many results follow that no input reaches.
 fn further_outputs(view: NodeView<'_>, windows: &mut [Window]) -> Result<(), GraphError> {
     let Some(more) = view.ints("output_padding")?.filter(|own| !own.is_empty()) else { return Ok(()) };
-    if more.len() != windows.len() || more.iter().any(|&own| own < 0) {
+    if more.len() != windows.len() || more.iter().any(|own| !(0..=i64::from(i32::MAX)).contains(own)) {
         return Err(view.bad(format!("output_padding {more:?} for {} spatial dimensions", windows.len())));
     }
     for (window, &own) in windows.iter_mut().zip(more) {
-        if own > window.pad_after {
-            return Err(view.unsupported(format!("output_padding {more:?} of more than the padding at the end")));
-        }
         window.pad_after -= own;
+    }
+    Ok(())
+}
+
+/// A transposed convolution's `output_shape`: what is cropped follows from it, more of it at the beginning unless `auto_pad` is `SAME_UPPER`.
+fn outputs_as_asked(view: NodeView<'_>, windows: &mut [Window]) -> Result<(), GraphError> {
+    let Some(asked) = view.ints("output_shape")?.filter(|own| !own.is_empty()) else { return Ok(()) };
+    // With images and channels in front, or without.
+    let spatial = &asked[asked.len().saturating_sub(windows.len())..];
+    let fits = asked.len() == windows.len() || asked.len() == windows.len() + 2;
+    if !fits || spatial.iter().any(|own| !(1..=i64::from(i32::MAX)).contains(own)) {
+        return Err(view.bad(format!("output_shape {asked:?} for {} spatial dimensions", windows.len())));
+    }
+    let further = view.ints("output_padding")?.unwrap_or_default();
+    let upper = view.string("auto_pad")?.is_some_and(|mode| mode == "SAME_UPPER");
+    for (d, (window, &own)) in windows.iter_mut().zip(spatial).enumerate() {
+        let more = further.get(d).copied().unwrap_or(0);
+        let natural = Window { pad_before: 0, pad_after: 0, ..window.clone() }.transposed_output() + more;
+        let cropped = (natural - own).max(0);
+        window.pad_before = if upper { cropped / 2 } else { cropped - cropped / 2 };
+        window.pad_after = natural - more - own - window.pad_before;
     }
     Ok(())
 }

@@ -21,13 +21,13 @@ SHAPES = [(64, 64, 512, 256), (18, 18, 128, 768), (56, 56, 128, 128), (28, 28, 2
 WAYS = [
     ("all", []),
     ("set_image", ["--without", "set_image"]),
-    ("sampler", ["--without", "sampler"]),
     ("autobroadcast", ["--without", "autobroadcast"]),
     ("addresses", ["--without", "addresses"]),
     ("bounds", ["--without", "bounds"]),
     ("qualifiers", ["--without", "qualifiers"]),
     ("both primitives", ["--without", "set_image,autobroadcast"]),
     ("with strength", ["--with", "strength"]),
+    ("with sampler", ["--with", "sampler"]),
     ("with patterns", ["--with", "patterns"]),
 ]
 

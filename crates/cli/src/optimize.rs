@@ -201,8 +201,6 @@ enum Without {
     /// Tensors in images.
     #[value(name = "set_image", alias = "set-image")]
     SetImage,
-    /// Samplers that answer beside images: what may lie outside of a tensor is asked before it is loaded.
-    Sampler,
     /// Scalars beside vectors: each becomes a vector in private memory first.
     Autobroadcast,
     /// Common parts of addresses: texels are found by quotient and remainder of a linear index, each anew.
@@ -219,7 +217,6 @@ impl Without {
             Self::Copies => return target.allowance.meeting.copies = false,
             Self::Shares => return target.allowance.meeting.shares = false,
             Self::SetImage => Pass::SetImage,
-            Self::Sampler => Pass::Sampler,
             Self::Autobroadcast => Pass::Autobroadcast,
             Self::Addresses => Pass::Addresses,
             Self::Bounds => Pass::Bounds,
@@ -234,6 +231,8 @@ impl Without {
 enum With {
     /// Texels in columns and in blocks of 2, 4 and 8, beside rows.
     Patterns,
+    /// Zeros around images come from their samplers where these see every index beyond a tensor, and no bound is asked for them.
+    Sampler,
     /// Multiples of a loop's variable become sums from trip to trip.
     Strength,
 }
@@ -242,6 +241,7 @@ impl With {
     fn pass(self) -> Pass {
         match self {
             Self::Patterns => Pass::Patterns,
+            Self::Sampler => Pass::Sampler,
             Self::Strength => Pass::Strength,
         }
     }

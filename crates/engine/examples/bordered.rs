@@ -1,7 +1,7 @@
 //! What leaving padding to samplers gains: the same drawn configurations, inputs in images, with bounds and without, on a simulated device.
 //!
 //! `cargo run --release -p warpsight-engine --example bordered -- DEVICE OPERATOR…`: of each operator how many of the drawn Programs differ, the
-//! mean (geometric), least and greatest time without bounds over that with them, and of the one that is faster with the better of both.
+//! mean (geometric), least and greatest time without bounds over that with them, and the best of either.
 
 use std::error::Error;
 use warpsight_engine::search::times;

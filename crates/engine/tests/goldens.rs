@@ -64,7 +64,7 @@ fn stories_hold() {
         for (n, expr) in operator.steps.into_iter().enumerate() {
             let folder = if many { root.join(name).join(format!("{}-{}", n + 1, expr.name)) } else { root.join(name) };
             let patterns = matches!(name, "matmul-column" | "matmul-block4");
-            let passes = Passes::default().set(Pass::Patterns, patterns);
+            let passes = Passes::default().set(Pass::Patterns, patterns).set(Pass::Sampler, name == "dwconv2d-sampler");
             for (file, text) in story(&ScheduleFamily::by(expr, passes), &folder) {
                 differences.extend(compare(&folder.join(file), &text));
             }

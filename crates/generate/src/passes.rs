@@ -22,7 +22,8 @@ pub enum Pass {
     /// 5: decided before all other schedules). Not by default: it is three times as many ways for each tensor to lie.
     Patterns,
     /// What lies beside a tensor is left to the sampler of its image, which gives zero there, where every index beyond the tensor is a texel
-    /// beside the image. Without: a bound is asked before each load.
+    /// beside the image. Without: a bound is asked before each load. Not by default: a fetch from beside the image takes the texture unit as
+    /// long as another one, a load that no lane makes takes nothing.
     Sampler,
     /// A scalar beside a vector is one register that all lanes read. Without: a vector of it is written to private memory first.
     Autobroadcast,
@@ -72,9 +73,9 @@ impl Pass {
 pub struct Passes([bool; Pass::ALL.len()]);
 
 impl Default for Passes {
-    /// All but [`Pass::Patterns`] and [`Pass::Strength`].
+    /// All but [`Pass::Patterns`], [`Pass::Sampler`] and [`Pass::Strength`].
     fn default() -> Self {
-        Self(Pass::ALL.map(|pass| !matches!(pass, Pass::Patterns | Pass::Strength)))
+        Self(Pass::ALL.map(|pass| !matches!(pass, Pass::Patterns | Pass::Sampler | Pass::Strength)))
     }
 }
 

@@ -165,7 +165,7 @@ fn samplers_give_what_bounds_do() {
 #[test]
 fn bounds_are_left_where_rows_lie_among_channels() {
     let least = |text: &str| {
-        let family = ScheduleFamily::new(parse_operator(text).expect(text).steps.remove(0));
+        let family = ScheduleFamily::by(parse_operator(text).expect(text).steps.remove(0), Passes::default().set(Pass::Sampler, true));
         // Tiles of several vectors along channels, and lanes that none may be left out of, may reach beyond them, where they lie outside of rows.
         let one = |own: &Config| family.space().describe(own).get("tile_c").is_none_or(|tile| *tile == KnobValue::Number(1));
         let vector = |own: &Config| family.vector(own).is_none_or(|lanes| lanes <= 4);

@@ -3,6 +3,7 @@
 use crate::expr::{AxisId, Index};
 use crate::layout::Border;
 use crate::nest::Nest;
+use crate::schedule::axis;
 use smallvec::SmallVec;
 use warpsight_ir::Scalar;
 use warpsight_ir::range::Interval;
@@ -20,7 +21,11 @@ impl Nest<'_> {
             let place = |index: i128| index.div_euclid(own.axis.stride.into()) * i128::from(own.inside);
             Interval { lo: place(range.lo), hi: place(range.hi) + i128::from(own.inside) - 1 }.fits(Scalar::I32)
         };
-        self.layouts[tensor].borders().into_iter().filter(near).map(|own| own.axis.dim).collect()
+        // What a tile reaches beyond its axis nobody needs: a bound spares its fetch.
+        let needed = |own: &Border| {
+            index[own.axis.dim].terms().iter().all(|term| self.reach(term.0) == Interval::below(axis(self.expr, term.0).extent))
+        };
+        self.layouts[tensor].borders().into_iter().filter(|own| near(own) && needed(own)).map(|own| own.axis.dim).collect()
     }
 
     /// All that work-items reach along an axis, beyond its end too.

@@ -21,25 +21,50 @@ void conv2d(
     if (k0 < 6 && x0 < 5) {
         half4 acc0 = (half4)(0.0h);
         half4 acc1 = (half4)(0.0h);
+        if (at0 + 1 <= 8) {
 #pragma unroll 1
-        for (int c0 = 0; c0 < 4; ++c0) {
-            const int at1 = y0 + c0*7;
-            const int at2 = c0*4;
-            {
-                const half4 input_0 = read_imageh(input, ws_border_zero, (int2)(at0, at1));
-                const half4 input_1 = read_imageh(input, ws_border_zero, (int2)(at0 + 1, at1));
-                const half4 weight_2 = read_imageh(weight, ws_border_zero, (int2)(at2, k0));
-                const half4 weight_3 = read_imageh(weight, ws_border_zero, (int2)(at2 + 1, k0));
-                const half4 weight_4 = read_imageh(weight, ws_border_zero, (int2)(at2 + 2, k0));
-                const half4 weight_5 = read_imageh(weight, ws_border_zero, (int2)(at2 + 3, k0));
-                acc0 = fma((half4)(input_0.s0), weight_2, acc0);
-                acc1 = fma((half4)(input_1.s0), weight_2, acc1);
-                acc0 = fma((half4)(input_0.s1), weight_3, acc0);
-                acc1 = fma((half4)(input_1.s1), weight_3, acc1);
-                acc0 = fma((half4)(input_0.s2), weight_4, acc0);
-                acc1 = fma((half4)(input_1.s2), weight_4, acc1);
-                acc0 = fma((half4)(input_0.s3), weight_5, acc0);
-                acc1 = fma((half4)(input_1.s3), weight_5, acc1);
+            for (int c0 = 0; c0 < 4; ++c0) {
+                const int at1 = y0 + c0*7;
+                const int at2 = c0*4;
+                {
+                    const half4 input_0 = read_imageh(input, ws_border_zero, (int2)(at0, at1));
+                    const half4 input_1 = read_imageh(input, ws_border_zero, (int2)(at0 + 1, at1));
+                    const half4 weight_2 = read_imageh(weight, ws_border_zero, (int2)(at2, k0));
+                    const half4 weight_3 = read_imageh(weight, ws_border_zero, (int2)(at2 + 1, k0));
+                    const half4 weight_4 = read_imageh(weight, ws_border_zero, (int2)(at2 + 2, k0));
+                    const half4 weight_5 = read_imageh(weight, ws_border_zero, (int2)(at2 + 3, k0));
+                    acc0 = fma((half4)(input_0.s0), weight_2, acc0);
+                    acc1 = fma((half4)(input_1.s0), weight_2, acc1);
+                    acc0 = fma((half4)(input_0.s1), weight_3, acc0);
+                    acc1 = fma((half4)(input_1.s1), weight_3, acc1);
+                    acc0 = fma((half4)(input_0.s2), weight_4, acc0);
+                    acc1 = fma((half4)(input_1.s2), weight_4, acc1);
+                    acc0 = fma((half4)(input_0.s3), weight_5, acc0);
+                    acc1 = fma((half4)(input_1.s3), weight_5, acc1);
+                }
+            }
+        } else {
+#pragma unroll 1
+            for (int c0 = 0; c0 < 4; ++c0) {
+                const int at1 = y0 + c0*7;
+                const int at2 = c0*4;
+                {
+                    const half4 input_0 = read_imageh(input, ws_border_zero, (int2)(at0, at1));
+                    half4 input_1 = (half4)(0.0h);
+                    if (at0 + 1 < 9) input_1 = read_imageh(input, ws_border_zero, (int2)(at0 + 1, at1));
+                    const half4 weight_2 = read_imageh(weight, ws_border_zero, (int2)(at2, k0));
+                    const half4 weight_3 = read_imageh(weight, ws_border_zero, (int2)(at2 + 1, k0));
+                    const half4 weight_4 = read_imageh(weight, ws_border_zero, (int2)(at2 + 2, k0));
+                    const half4 weight_5 = read_imageh(weight, ws_border_zero, (int2)(at2 + 3, k0));
+                    acc0 = fma((half4)(input_0.s0), weight_2, acc0);
+                    acc1 = fma((half4)(input_1.s0), weight_2, acc1);
+                    acc0 = fma((half4)(input_0.s1), weight_3, acc0);
+                    acc1 = fma((half4)(input_1.s1), weight_3, acc1);
+                    acc0 = fma((half4)(input_0.s2), weight_4, acc0);
+                    acc1 = fma((half4)(input_1.s2), weight_4, acc1);
+                    acc0 = fma((half4)(input_0.s3), weight_5, acc0);
+                    acc1 = fma((half4)(input_1.s3), weight_5, acc1);
+                }
             }
         }
         {

@@ -16,25 +16,50 @@ extern "C" __global__ void __launch_bounds__(64) conv2d(
     if (k0 < 6 && x0 < 5) {
         ws_vec<float, 4> acc0 = ws_splat<4>(0.0f);
         ws_vec<float, 4> acc1 = ws_splat<4>(0.0f);
+        if (at0 + 1 <= 8) {
 #pragma unroll 1
-        for (int c0 = 0; c0 < 4; ++c0) {
-            const int at1 = y0 + c0*7;
-            const int at2 = c0*4;
-            {
-                const ws_vec<float, 4> input_0 = ws_texel<float>(input, at0, at1);
-                const ws_vec<float, 4> input_1 = ws_texel<float>(input, at0 + 1, at1);
-                const ws_vec<float, 4> weight_2 = ws_texel<float>(weight, at2, k0);
-                const ws_vec<float, 4> weight_3 = ws_texel<float>(weight, at2 + 1, k0);
-                const ws_vec<float, 4> weight_4 = ws_texel<float>(weight, at2 + 2, k0);
-                const ws_vec<float, 4> weight_5 = ws_texel<float>(weight, at2 + 3, k0);
-                acc0 = ws_fma(ws_splat<4>(input_0[0]), weight_2, acc0);
-                acc1 = ws_fma(ws_splat<4>(input_1[0]), weight_2, acc1);
-                acc0 = ws_fma(ws_splat<4>(input_0[1]), weight_3, acc0);
-                acc1 = ws_fma(ws_splat<4>(input_1[1]), weight_3, acc1);
-                acc0 = ws_fma(ws_splat<4>(input_0[2]), weight_4, acc0);
-                acc1 = ws_fma(ws_splat<4>(input_1[2]), weight_4, acc1);
-                acc0 = ws_fma(ws_splat<4>(input_0[3]), weight_5, acc0);
-                acc1 = ws_fma(ws_splat<4>(input_1[3]), weight_5, acc1);
+            for (int c0 = 0; c0 < 4; ++c0) {
+                const int at1 = y0 + c0*7;
+                const int at2 = c0*4;
+                {
+                    const ws_vec<float, 4> input_0 = ws_texel<float>(input, at0, at1);
+                    const ws_vec<float, 4> input_1 = ws_texel<float>(input, at0 + 1, at1);
+                    const ws_vec<float, 4> weight_2 = ws_texel<float>(weight, at2, k0);
+                    const ws_vec<float, 4> weight_3 = ws_texel<float>(weight, at2 + 1, k0);
+                    const ws_vec<float, 4> weight_4 = ws_texel<float>(weight, at2 + 2, k0);
+                    const ws_vec<float, 4> weight_5 = ws_texel<float>(weight, at2 + 3, k0);
+                    acc0 = ws_fma(ws_splat<4>(input_0[0]), weight_2, acc0);
+                    acc1 = ws_fma(ws_splat<4>(input_1[0]), weight_2, acc1);
+                    acc0 = ws_fma(ws_splat<4>(input_0[1]), weight_3, acc0);
+                    acc1 = ws_fma(ws_splat<4>(input_1[1]), weight_3, acc1);
+                    acc0 = ws_fma(ws_splat<4>(input_0[2]), weight_4, acc0);
+                    acc1 = ws_fma(ws_splat<4>(input_1[2]), weight_4, acc1);
+                    acc0 = ws_fma(ws_splat<4>(input_0[3]), weight_5, acc0);
+                    acc1 = ws_fma(ws_splat<4>(input_1[3]), weight_5, acc1);
+                }
+            }
+        } else {
+#pragma unroll 1
+            for (int c0 = 0; c0 < 4; ++c0) {
+                const int at1 = y0 + c0*7;
+                const int at2 = c0*4;
+                {
+                    const ws_vec<float, 4> input_0 = ws_texel<float>(input, at0, at1);
+                    ws_vec<float, 4> input_1 = ws_vec<float, 4>{};
+                    if (at0 + 1 < 9) input_1 = ws_texel<float>(input, at0 + 1, at1);
+                    const ws_vec<float, 4> weight_2 = ws_texel<float>(weight, at2, k0);
+                    const ws_vec<float, 4> weight_3 = ws_texel<float>(weight, at2 + 1, k0);
+                    const ws_vec<float, 4> weight_4 = ws_texel<float>(weight, at2 + 2, k0);
+                    const ws_vec<float, 4> weight_5 = ws_texel<float>(weight, at2 + 3, k0);
+                    acc0 = ws_fma(ws_splat<4>(input_0[0]), weight_2, acc0);
+                    acc1 = ws_fma(ws_splat<4>(input_1[0]), weight_2, acc1);
+                    acc0 = ws_fma(ws_splat<4>(input_0[1]), weight_3, acc0);
+                    acc1 = ws_fma(ws_splat<4>(input_1[1]), weight_3, acc1);
+                    acc0 = ws_fma(ws_splat<4>(input_0[2]), weight_4, acc0);
+                    acc1 = ws_fma(ws_splat<4>(input_1[2]), weight_4, acc1);
+                    acc0 = ws_fma(ws_splat<4>(input_0[3]), weight_5, acc0);
+                    acc1 = ws_fma(ws_splat<4>(input_1[3]), weight_5, acc1);
+                }
             }
         }
         {

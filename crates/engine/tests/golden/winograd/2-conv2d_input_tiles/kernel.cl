@@ -41,13 +41,13 @@ void conv2d_input_tiles(
         float4 acc15 = (float4)(0.0f);
         {
             float4 input_0 = (float4)(0.0f);
-            if (at2 - 1 >= 0) input_0 = read_imagef(input, ws_border_zero, (int2)(at0 - 1, at1 - 1));
+            if (at2 - 1 >= 0 && (uint)(at0 - 1) < 13u) input_0 = read_imagef(input, ws_border_zero, (int2)(at0 - 1, at1 - 1));
             float4 input_1 = (float4)(0.0f);
             if (at2 - 1 >= 0) input_1 = read_imagef(input, ws_border_zero, (int2)(at0, at1 - 1));
             float4 input_2 = (float4)(0.0f);
-            if (at2 - 1 >= 0) input_2 = read_imagef(input, ws_border_zero, (int2)(at0 + 1, at1 - 1));
+            if (at2 - 1 >= 0 && at0 + 1 < 13) input_2 = read_imagef(input, ws_border_zero, (int2)(at0 + 1, at1 - 1));
             float4 input_3 = (float4)(0.0f);
-            if (at2 - 1 >= 0) input_3 = read_imagef(input, ws_border_zero, (int2)(at0 + 2, at1 - 1));
+            if (at2 - 1 >= 0 && at0 + 2 < 13) input_3 = read_imagef(input, ws_border_zero, (int2)(at0 + 2, at1 - 1));
             acc0 = fma((float4)(1.0f), input_0, acc0);
             acc1 = fma((float4)(1.0f), input_1, acc1);
             acc2 = fma((float4)(-1.0f), input_1, acc2);
@@ -58,10 +58,13 @@ void conv2d_input_tiles(
             acc3 = fma((float4)(-1.0f), input_3, acc3);
         }
         {
-            const float4 input_0 = read_imagef(input, ws_border_zero, (int2)(at0 - 1, at1));
+            float4 input_0 = (float4)(0.0f);
+            if ((uint)(at0 - 1) < 13u) input_0 = read_imagef(input, ws_border_zero, (int2)(at0 - 1, at1));
             const float4 input_1 = read_imagef(input, ws_border_zero, (int2)(at0, at1));
-            const float4 input_2 = read_imagef(input, ws_border_zero, (int2)(at0 + 1, at1));
-            const float4 input_3 = read_imagef(input, ws_border_zero, (int2)(at0 + 2, at1));
+            float4 input_2 = (float4)(0.0f);
+            if (at0 + 1 < 13) input_2 = read_imagef(input, ws_border_zero, (int2)(at0 + 1, at1));
+            float4 input_3 = (float4)(0.0f);
+            if (at0 + 2 < 13) input_3 = read_imagef(input, ws_border_zero, (int2)(at0 + 2, at1));
             acc4 = fma((float4)(1.0f), input_0, acc4);
             acc8 = fma((float4)(-1.0f), input_0, acc8);
             acc12 = fma((float4)(1.0f), input_0, acc12);
@@ -89,13 +92,13 @@ void conv2d_input_tiles(
         }
         {
             float4 input_0 = (float4)(0.0f);
-            if (at2 + 1 < 7) input_0 = read_imagef(input, ws_border_zero, (int2)(at0 - 1, at1 + 1));
+            if (at2 + 1 < 7 && (uint)(at0 - 1) < 13u) input_0 = read_imagef(input, ws_border_zero, (int2)(at0 - 1, at1 + 1));
             float4 input_1 = (float4)(0.0f);
             if (at2 + 1 < 7) input_1 = read_imagef(input, ws_border_zero, (int2)(at0, at1 + 1));
             float4 input_2 = (float4)(0.0f);
-            if (at2 + 1 < 7) input_2 = read_imagef(input, ws_border_zero, (int2)(at0 + 1, at1 + 1));
+            if (at2 + 1 < 7 && at0 + 1 < 13) input_2 = read_imagef(input, ws_border_zero, (int2)(at0 + 1, at1 + 1));
             float4 input_3 = (float4)(0.0f);
-            if (at2 + 1 < 7) input_3 = read_imagef(input, ws_border_zero, (int2)(at0 + 2, at1 + 1));
+            if (at2 + 1 < 7 && at0 + 2 < 13) input_3 = read_imagef(input, ws_border_zero, (int2)(at0 + 2, at1 + 1));
             acc0 = fma((float4)(-1.0f), input_0, acc0);
             acc4 = fma((float4)(1.0f), input_0, acc4);
             acc8 = fma((float4)(1.0f), input_0, acc8);
@@ -123,13 +126,13 @@ void conv2d_input_tiles(
         }
         {
             float4 input_0 = (float4)(0.0f);
-            if (at2 + 2 < 7) input_0 = read_imagef(input, ws_border_zero, (int2)(at0 - 1, at1 + 2));
+            if (at2 + 2 < 7 && (uint)(at0 - 1) < 13u) input_0 = read_imagef(input, ws_border_zero, (int2)(at0 - 1, at1 + 2));
             float4 input_1 = (float4)(0.0f);
             if (at2 + 2 < 7) input_1 = read_imagef(input, ws_border_zero, (int2)(at0, at1 + 2));
             float4 input_2 = (float4)(0.0f);
-            if (at2 + 2 < 7) input_2 = read_imagef(input, ws_border_zero, (int2)(at0 + 1, at1 + 2));
+            if (at2 + 2 < 7 && at0 + 1 < 13) input_2 = read_imagef(input, ws_border_zero, (int2)(at0 + 1, at1 + 2));
             float4 input_3 = (float4)(0.0f);
-            if (at2 + 2 < 7) input_3 = read_imagef(input, ws_border_zero, (int2)(at0 + 2, at1 + 2));
+            if (at2 + 2 < 7 && at0 + 2 < 13) input_3 = read_imagef(input, ws_border_zero, (int2)(at0 + 2, at1 + 2));
             acc12 = fma((float4)(-1.0f), input_0, acc12);
             acc13 = fma((float4)(-1.0f), input_1, acc13);
             acc14 = fma((float4)(1.0f), input_1, acc14);

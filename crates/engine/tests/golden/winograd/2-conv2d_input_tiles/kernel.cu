@@ -38,13 +38,13 @@ extern "C" __global__ void __launch_bounds__(16) conv2d_input_tiles(
         ws_vec<float, 4> acc15 = ws_splat<4>(0.0f);
         {
             ws_vec<float, 4> input_0 = ws_vec<float, 4>{};
-            if (at2 - 1 >= 0) input_0 = ws_texel<float>(input, at0 - 1, at1 - 1);
+            if (at2 - 1 >= 0 && (unsigned)(at0 - 1) < 13u) input_0 = ws_texel<float>(input, at0 - 1, at1 - 1);
             ws_vec<float, 4> input_1 = ws_vec<float, 4>{};
             if (at2 - 1 >= 0) input_1 = ws_texel<float>(input, at0, at1 - 1);
             ws_vec<float, 4> input_2 = ws_vec<float, 4>{};
-            if (at2 - 1 >= 0) input_2 = ws_texel<float>(input, at0 + 1, at1 - 1);
+            if (at2 - 1 >= 0 && at0 + 1 < 13) input_2 = ws_texel<float>(input, at0 + 1, at1 - 1);
             ws_vec<float, 4> input_3 = ws_vec<float, 4>{};
-            if (at2 - 1 >= 0) input_3 = ws_texel<float>(input, at0 + 2, at1 - 1);
+            if (at2 - 1 >= 0 && at0 + 2 < 13) input_3 = ws_texel<float>(input, at0 + 2, at1 - 1);
             acc0 = ws_fma(ws_splat<4>(1.0f), input_0, acc0);
             acc1 = ws_fma(ws_splat<4>(1.0f), input_1, acc1);
             acc2 = ws_fma(ws_splat<4>(-1.0f), input_1, acc2);
@@ -55,10 +55,13 @@ extern "C" __global__ void __launch_bounds__(16) conv2d_input_tiles(
             acc3 = ws_fma(ws_splat<4>(-1.0f), input_3, acc3);
         }
         {
-            const ws_vec<float, 4> input_0 = ws_texel<float>(input, at0 - 1, at1);
+            ws_vec<float, 4> input_0 = ws_vec<float, 4>{};
+            if ((unsigned)(at0 - 1) < 13u) input_0 = ws_texel<float>(input, at0 - 1, at1);
             const ws_vec<float, 4> input_1 = ws_texel<float>(input, at0, at1);
-            const ws_vec<float, 4> input_2 = ws_texel<float>(input, at0 + 1, at1);
-            const ws_vec<float, 4> input_3 = ws_texel<float>(input, at0 + 2, at1);
+            ws_vec<float, 4> input_2 = ws_vec<float, 4>{};
+            if (at0 + 1 < 13) input_2 = ws_texel<float>(input, at0 + 1, at1);
+            ws_vec<float, 4> input_3 = ws_vec<float, 4>{};
+            if (at0 + 2 < 13) input_3 = ws_texel<float>(input, at0 + 2, at1);
             acc4 = ws_fma(ws_splat<4>(1.0f), input_0, acc4);
             acc8 = ws_fma(ws_splat<4>(-1.0f), input_0, acc8);
             acc12 = ws_fma(ws_splat<4>(1.0f), input_0, acc12);
@@ -86,13 +89,13 @@ extern "C" __global__ void __launch_bounds__(16) conv2d_input_tiles(
         }
         {
             ws_vec<float, 4> input_0 = ws_vec<float, 4>{};
-            if (at2 + 1 < 7) input_0 = ws_texel<float>(input, at0 - 1, at1 + 1);
+            if (at2 + 1 < 7 && (unsigned)(at0 - 1) < 13u) input_0 = ws_texel<float>(input, at0 - 1, at1 + 1);
             ws_vec<float, 4> input_1 = ws_vec<float, 4>{};
             if (at2 + 1 < 7) input_1 = ws_texel<float>(input, at0, at1 + 1);
             ws_vec<float, 4> input_2 = ws_vec<float, 4>{};
-            if (at2 + 1 < 7) input_2 = ws_texel<float>(input, at0 + 1, at1 + 1);
+            if (at2 + 1 < 7 && at0 + 1 < 13) input_2 = ws_texel<float>(input, at0 + 1, at1 + 1);
             ws_vec<float, 4> input_3 = ws_vec<float, 4>{};
-            if (at2 + 1 < 7) input_3 = ws_texel<float>(input, at0 + 2, at1 + 1);
+            if (at2 + 1 < 7 && at0 + 2 < 13) input_3 = ws_texel<float>(input, at0 + 2, at1 + 1);
             acc0 = ws_fma(ws_splat<4>(-1.0f), input_0, acc0);
             acc4 = ws_fma(ws_splat<4>(1.0f), input_0, acc4);
             acc8 = ws_fma(ws_splat<4>(1.0f), input_0, acc8);
@@ -120,13 +123,13 @@ extern "C" __global__ void __launch_bounds__(16) conv2d_input_tiles(
         }
         {
             ws_vec<float, 4> input_0 = ws_vec<float, 4>{};
-            if (at2 + 2 < 7) input_0 = ws_texel<float>(input, at0 - 1, at1 + 2);
+            if (at2 + 2 < 7 && (unsigned)(at0 - 1) < 13u) input_0 = ws_texel<float>(input, at0 - 1, at1 + 2);
             ws_vec<float, 4> input_1 = ws_vec<float, 4>{};
             if (at2 + 2 < 7) input_1 = ws_texel<float>(input, at0, at1 + 2);
             ws_vec<float, 4> input_2 = ws_vec<float, 4>{};
-            if (at2 + 2 < 7) input_2 = ws_texel<float>(input, at0 + 1, at1 + 2);
+            if (at2 + 2 < 7 && at0 + 1 < 13) input_2 = ws_texel<float>(input, at0 + 1, at1 + 2);
             ws_vec<float, 4> input_3 = ws_vec<float, 4>{};
-            if (at2 + 2 < 7) input_3 = ws_texel<float>(input, at0 + 2, at1 + 2);
+            if (at2 + 2 < 7 && at0 + 2 < 13) input_3 = ws_texel<float>(input, at0 + 2, at1 + 2);
             acc12 = ws_fma(ws_splat<4>(-1.0f), input_0, acc12);
             acc13 = ws_fma(ws_splat<4>(-1.0f), input_1, acc13);
             acc14 = ws_fma(ws_splat<4>(1.0f), input_1, acc14);

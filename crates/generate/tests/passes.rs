@@ -14,7 +14,7 @@ const OPERATORS: [&str; 7] = [
     "softmax n=3 c=21",
     "matmul m=6 n=16 k=12 dtype=f16",
     "maxpool n=1 c=6 h=9 w=9 r=3 s=3 stride=2 pad=1",
-    "dwconv2d n=1 c=4 h=6 w=9 r=3 s=3 pad=1",
+    "dwconv2d n=1 c=4 h=8 w=8 r=3 s=3 pad=1",
 ];
 
 /// Memory of a Program's parameters, filled alike for all of one configuration.
@@ -69,7 +69,7 @@ fn without_any_pass_results_are_the_same() {
     }
     // Each changes something.
     assert_eq!(changed.len(), 8, "{changed:?}");
-    assert!(changed.iter().all(|(passes, &n)| (n > 20) != passes.is_empty()), "{changed:?}");
+    assert!(changed.iter().all(|(passes, &n)| (n > 10) != passes.is_empty()), "{changed:?}");
 }
 
 #[test]

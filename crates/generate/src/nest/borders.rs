@@ -10,7 +10,8 @@ use warpsight_ir::range::Interval;
 
 impl Nest<'_> {
     /// The dimensions of a load at an index for which no bound has to be asked, because their ends are those of its image
-    /// ([`Layout::borders`](crate::Layout::borders)): indices of all others are within theirs, or a bound says so.
+    /// ([`Layout::borders`](crate::Layout::borders)): indices of all others are within theirs, or a bound says so. Axes that tiles or lanes reach
+    /// beyond keep their bounds.
     pub fn sampled(&self, tensor: usize, index: &[Index]) -> SmallVec<[usize; 2]> {
         if !self.sampler {
             return SmallVec::new();

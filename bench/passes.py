@@ -27,6 +27,7 @@ WAYS = [
     ("qualifiers", ["--without", "qualifiers"]),
     ("both primitives", ["--without", "set_image,autobroadcast"]),
     ("with strength", ["--with", "strength"]),
+    ("with sampler", ["--with", "sampler"]),
     ("with patterns", ["--with", "patterns"]),
 ]
 

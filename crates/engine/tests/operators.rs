@@ -12,7 +12,7 @@ use fastrand::Rng;
 use std::collections::BTreeSet;
 use std::sync::{LazyLock, Mutex};
 use warpsight_engine::verify::{TOLERANCE_F16, TOLERANCE_F32};
-use warpsight_generate::ScheduleFamily;
+use warpsight_generate::{Pass, ScheduleFamily};
 use warpsight_ir::{Expr, Family, ParamKind, Scalar, Stmt};
 use warpsight_run::{Device, Options};
 
@@ -106,6 +106,35 @@ fn simulator() {
         }
         Ok(())
     });
+}
+
+/// Where samplers answer beside images, results are those of bounds, to the bit: on the simulator, and for a few kernels on a driver.
+#[test]
+fn samplers_answer_as_bounds_do() {
+    let mut simulator = warpsight_run::open("sim:adreno640", &Options::default()).expect("the simulator is always there");
+    let mut driver = cpu();
+    let (mut count, mut compiled) = (0, 0);
+    for drawn in CASES.iter() {
+        let case = &drawn.case;
+        let passes = case.family.passes().set(Pass::Sampler, true);
+        let sampled = ScheduleFamily::by(case.family.expr().clone(), passes).finish(&case.config).expect("lowers, too");
+        if *sampled == *case.program {
+            continue;
+        }
+        let trial = case.trial();
+        let both = |device: &mut dyn Device| {
+            let [own, other] = [&case.program, &sampled].map(|program| execute(device, &trial.job(program, None)).expect("runs"));
+            assert!(own == other, "{}", case.describe());
+        };
+        both(&mut *simulator);
+        count += 1;
+        if let Some(driver) = driver.as_mut().filter(|_| drawn.compiled && compiled < COMPILED) {
+            both(&mut **driver);
+            compiled += 1;
+        }
+    }
+    assert!(count > 30, "{count} cases");
+    assert!(driver.is_none() || compiled == COMPILED, "{compiled} compiled");
 }
 
 // Two tests, because a driver compiles on one core.

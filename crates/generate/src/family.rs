@@ -123,7 +123,7 @@ impl ScheduleFamily {
     /// [`Family::outline`] of a configuration with its schedule.
     pub(crate) fn outline_of(&self, config: &Config, schedule: &Schedule) -> Kernel {
         // What is found through data is described by the Program alone.
-        let nest = if self.plain { Nest::new(&self.expr, schedule) } else { None };
+        let nest = if self.plain { Nest::new(&self.expr, schedule, self.passes) } else { None };
         nest.and_then(|own| outline(&own)).unwrap_or_else(|| self.kernel(config))
     }
 
@@ -255,7 +255,7 @@ impl ScheduleFamily {
     /// A lowering step's result as text.
     pub fn dump(&self, config: &Config, stage: Lowering) -> Result<String, LowerError> {
         let schedule = self.knobs.schedule(&self.expr, config).ok_or_else(|| self.not_legal(config))?;
-        let nest = Nest::new(&self.expr, &schedule).ok_or_else(|| self.not_legal(config))?;
+        let nest = Nest::new(&self.expr, &schedule, self.passes).ok_or_else(|| self.not_legal(config))?;
         Ok(match stage {
             Lowering::Expression => crate::show::expression(&self.expr),
             Lowering::Tile => schedule.show(&self.expr),
@@ -292,7 +292,7 @@ impl ScheduleFamily {
 
     fn with_nest<T>(&self, config: &Config, f: impl FnOnce(&Nest) -> T) -> Option<T> {
         let schedule = self.schedule(config)?;
-        Nest::new(&self.expr, &schedule).map(|nest| f(&nest))
+        Nest::new(&self.expr, &schedule, self.passes).map(|nest| f(&nest))
     }
 }
 

@@ -75,6 +75,15 @@ pub struct MemoryAxis {
     pub extent: i64,
 }
 
+/// The axis of a dimension whose ends the sampler of an image keeps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Border {
+    /// The axis.
+    pub axis: MemoryAxis,
+    /// Texels from one place along it to the next.
+    pub inside: i64,
+}
+
 /// The place of a tensor's elements: its memory axes, slowest first, each an axis of a dimension or of a part of it. The parts of a dimension
 /// follow from its strides: each reaches to the next larger one, the last to the end of the dimension. Row-major, transposed, blocks of
 /// channels, panels of a packed operand and texels are all such lists.
@@ -237,6 +246,21 @@ impl Layout {
     pub fn image_axes(&self) -> Option<[&[MemoryAxis]; 2]> {
         let (rows, rest) = self.axes.split_at(self.rows?);
         Some([&rest[..rest.len() - 1], rows])
+    }
+
+    /// The dimensions whose ends the sampler of an image keeps, one along each of its axes at most: an index beyond them is a texel beside the
+    /// image, wherever the indices of all other dimensions are within theirs. That is so of the outermost part of a dimension that nothing but
+    /// single places is outside of, where no rest of a last part lies in the image. Of what is packed an index is that of a whole texel.
+    pub fn borders(&self) -> SmallVec<[Border; 2]> {
+        let border = |axes: &[MemoryAxis]| {
+            let at = axes.iter().position(|axis| axis.extent > 1).or(axes.len().checked_sub(1))?;
+            let axis = axes[at];
+            let texel = self.block().filter(|own| own.0 == axis.dim).map_or(1, |own| own.1);
+            let beyond = (self.extents[axis.dim] + texel - 1).div_euclid(texel) * texel;
+            let kept = self.is_outermost(&axis) && beyond.div_euclid(axis.stride) >= axis.extent;
+            kept.then(|| Border { axis, inside: axes[at + 1..].iter().map(|axis| axis.extent).product() })
+        };
+        self.image_axes().into_iter().flatten().filter_map(border).collect()
     }
 
     /// Width and height in texels of an image; `None` for a buffer.

@@ -4,6 +4,7 @@
 //! judged without building statements. Offsets within tiles, unrolled loops and vectors are known here, so a load differs from
 //! its neighbours in constants only: a [`Template`] holds what they share, an [`Item`] the constants.
 
+mod borders;
 pub mod local;
 pub mod loops;
 pub mod outline;
@@ -17,6 +18,7 @@ use crate::expr::{AxisId, Combine, Index, Pass, ScalarExpr, TensorExpr};
 use crate::layout::{Coord, Coords, Layout, MemoryAxis, Place, is_free};
 use crate::nest::local::{LanePart, Staged};
 use crate::nest::split::{Split, Walk, resolve};
+use crate::passes::{self, Passes};
 use crate::schedule::{Bind, Schedule, axis, deep_axis};
 use smallvec::SmallVec;
 use warpsight_ir::range::Interval;
@@ -58,6 +60,8 @@ pub struct Nest<'a> {
     pub staged: Vec<Staged>,
     /// The digits of lanes, the fastest first.
     pub lane_parts: Vec<LanePart>,
+    /// Whether samplers answer beside images ([`Pass::Sampler`](crate::Pass::Sampler)).
+    sampler: bool,
 }
 
 /// What all instances of one load share.
@@ -69,6 +73,8 @@ pub struct Template<'a> {
     pub index: &'a [Index],
     /// How neighbouring vector lanes relate.
     pub lanes: LaneKind,
+    /// The dimensions for which no bound is asked, because the sampler of an image answers beside them.
+    pub sampled: SmallVec<[usize; 2]>,
 }
 
 /// What accesses of one index share: its part without constants, in blocks.
@@ -139,11 +145,11 @@ pub struct Part {
 impl<'a> Nest<'a> {
     /// Resolves a schedule; `None` where its loops do not cover each axis, a tensor cannot lie as it says, coordinates exceed
     /// 32 bits, or work-items of a group cannot meet as it says.
-    pub fn new(expr: &'a TensorExpr, schedule: &'a Schedule) -> Option<Self> {
+    pub fn new(expr: &'a TensorExpr, schedule: &'a Schedule, passes: Passes) -> Option<Self> {
         if !schedule.is_valid(expr) {
             return None;
         }
-        let mut nest = Self::placed(expr, schedule);
+        let mut nest = Self { sampler: passes.has(passes::Pass::Sampler), ..Self::placed(expr, schedule) };
         let mut fits = nest.holds(&expr.store, nest.output_layout());
         nest.loads(|load| fits = fits && nest.fits(&load));
         expr.finds(&mut |tensor, index, _| fits = fits && nest.finds(tensor, index));
@@ -225,6 +231,7 @@ impl<'a> Nest<'a> {
             templates: vec![],
             staged: vec![],
             lane_parts: vec![],
+            sampler: false,
         };
         nest.layouts = nest.lay_out();
         nest
@@ -324,7 +331,8 @@ impl<'a> Nest<'a> {
         let mut templates: Vec<Template> = vec![];
         self.loads(|Load { tensor, index, .. }| {
             if !templates.iter().any(|t| t.is_of(tensor, index)) {
-                templates.push(Template { tensor, index, lanes: self.lane_kind(tensor, index) });
+                let (lanes, sampled) = (self.lane_kind(tensor, index), self.sampled(tensor, index));
+                templates.push(Template { tensor, index, lanes, sampled });
             }
         });
         templates
@@ -527,7 +535,7 @@ impl<'a> Nest<'a> {
     }
 
     /// The dimensions of a load that may leave the tensor: (dimension, whether each vector lane is judged by itself). What was copied has
-    /// zeros there.
+    /// zeros there, and so has what lies beside an image whose sampler answers.
     pub fn bounds(&self, item: &Item, looped: &[bool]) -> SmallVec<[(usize, bool); 4]> {
         let template = &self.templates[item.template];
         let layout = &self.layouts[template.tensor];
@@ -537,7 +545,7 @@ impl<'a> Nest<'a> {
         }
         for (d, form) in template.index.iter().enumerate() {
             let run = layout.run(d, item.width);
-            if !self.stays(form, item.offsets[d], run, layout.extents()[d], looped) {
+            if !template.sampled.contains(&d) && !self.stays(form, item.offsets[d], run, layout.extents()[d], looped) {
                 bounds.push((d, run > 0));
             }
         }

@@ -21,6 +21,10 @@ pub enum Pass {
     /// Texels of images may lie in other patterns than rows, for inputs and outputs alike: columns and blocks of 2, 4 or 8 (paper 000, section
     /// 5: decided before all other schedules). Not by default: it is three times as many ways for each tensor to lie.
     Patterns,
+    /// What lies beside a tensor is left to the sampler of its image, which gives zero there, where every index beyond the tensor is a texel
+    /// beside the image. Without: a bound is asked before each load. Not by default: a fetch from beside the image takes the texture unit as
+    /// long as another one, a load that no lane makes takes nothing.
+    Sampler,
     /// A scalar beside a vector is one register that all lanes read. Without: a vector of it is written to private memory first.
     Autobroadcast,
     /// Common parts of addresses are computed once for each loop (Algorithm 1). Without: every access of an image converts a linear index by a
@@ -38,14 +42,23 @@ pub enum Pass {
 
 impl Pass {
     /// All of them, in the order in which they apply.
-    pub const ALL: [Self; 7] =
-        [Self::SetImage, Self::Patterns, Self::Autobroadcast, Self::Addresses, Self::Bounds, Self::Qualifiers, Self::Strength];
+    pub const ALL: [Self; 8] = [
+        Self::SetImage,
+        Self::Patterns,
+        Self::Sampler,
+        Self::Autobroadcast,
+        Self::Addresses,
+        Self::Bounds,
+        Self::Qualifiers,
+        Self::Strength,
+    ];
 
     /// Its name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Self::SetImage => "set_image",
             Self::Patterns => "patterns",
+            Self::Sampler => "sampler",
             Self::Autobroadcast => "autobroadcast",
             Self::Addresses => "addresses",
             Self::Bounds => "bounds",
@@ -60,9 +73,9 @@ impl Pass {
 pub struct Passes([bool; Pass::ALL.len()]);
 
 impl Default for Passes {
-    /// All but [`Pass::Patterns`] and [`Pass::Strength`].
+    /// All but [`Pass::Patterns`], [`Pass::Sampler`] and [`Pass::Strength`].
     fn default() -> Self {
-        Self(Pass::ALL.map(|pass| !matches!(pass, Pass::Patterns | Pass::Strength)))
+        Self(Pass::ALL.map(|pass| !matches!(pass, Pass::Patterns | Pass::Sampler | Pass::Strength)))
     }
 }
 
@@ -78,7 +91,7 @@ impl Passes {
         self
     }
 
-    /// What devices run of a lowered Program. Where tensors lie was decided before.
+    /// What devices run of a lowered Program. Where tensors lie, and what samplers answer, was decided before.
     pub fn apply(self, mut program: Program) -> Program {
         if !self.has(Pass::Autobroadcast) {
             program = broadcast::written_out(program);

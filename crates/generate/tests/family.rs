@@ -272,7 +272,9 @@ fn drawn(family: &ScheduleFamily, rng: &mut fastrand::Rng, number: usize) -> Vec
 fn outlines_stand_for_kernels() {
     let mut rng = fastrand::Rng::with_seed(7);
     let (mut copying, mut sharing, mut nested, mut ahead, mut turns) = (0, 0, 0, 0, 0);
+    let mut sampling = 0;
     for expr in expressions() {
+        let sampled = ScheduleFamily::by(expr.clone(), Passes::default().set(Pass::Sampler, true));
         let family = ScheduleFamily::new(expr);
         for config in drawn(&family, &mut rng, 60) {
             let kernel = family.kernel(&config);
@@ -283,8 +285,12 @@ fn outlines_stand_for_kernels() {
             ahead += usize::from(knobs.get("stage_ahead") == Some(&KnobValue::Label("trip".into())));
             turns += usize::from(knobs.get("accumulators").is_some_and(|own| *own != KnobValue::Number(1)));
             says_the_same(&family.outline(&config), &kernel, &knobs);
+            let other = sampled.kernel(&config);
+            sampling += usize::from(other != kernel);
+            says_the_same(&sampled.outline(&config), &other, &knobs);
         }
     }
+    assert!(sampling >= 20, "{sampling} leave bounds to samplers");
     println!(
         "{copying} copy tensors, {nested} for several trips, {ahead} a trip ahead, {sharing} share reductions, {turns} have accumulators"
     );
@@ -427,13 +433,14 @@ fn what_is_found_lies_in_blocks_of_channels() {
     assert_eq!(blocks, [24, 24, 24, 0]);
 }
 
-/// Images whose texels lie in columns, or in blocks, of inputs and of results: outlines and Programs hold there, too.
+/// Images whose texels lie in columns, or in blocks, of inputs and of results, with samplers that answer beside them: outlines and Programs hold
+/// there, too.
 #[test]
 fn patterns_of_texels_hold_what_rows_do() {
     let mut rng = fastrand::Rng::with_seed(5);
     let mut seen: BTreeMap<(bool, Place), usize> = BTreeMap::new();
     for (n, expr) in expressions().into_iter().filter(|expr| !jumps(expr)).enumerate() {
-        let family = ScheduleFamily::by(expr, Passes::default().set(Pass::Patterns, true));
+        let family = ScheduleFamily::by(expr, Passes::default().set(Pass::Patterns, true).set(Pass::Sampler, true));
         let mut configs = family.sample(n as u64, 60, Meeting::ANY);
         rng.shuffle(&mut configs);
         let arranged = |config: &Config| -> Vec<(bool, Place)> {

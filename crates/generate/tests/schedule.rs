@@ -42,11 +42,11 @@ fn what_does_not_cover_an_axis_or_has_no_order_is_refused() {
     let all = schedules(&expr);
     let own = |schedule: &&Schedule| !schedule.stages.is_empty() && schedule.width() > 1 && schedule.sequential().1.len() == 1;
     let own = all.iter().find(own).expect("one copies and has vectors");
-    assert!(Nest::new(&expr, own).is_some());
+    assert!(Nest::new(&expr, own, Passes::default()).is_some());
     let refused = |change: &dyn Fn(&mut Schedule), why: &str| {
         let mut other = own.clone();
         change(&mut other);
-        assert!(!other.is_valid(&expr) && Nest::new(&expr, &other).is_none(), "{why}\n{}", other.show(&expr));
+        assert!(!other.is_valid(&expr) && Nest::new(&expr, &other, Passes::default()).is_none(), "{why}\n{}", other.show(&expr));
     };
     for at in 0..own.loops.len() {
         refused(&|own| own.loops[at].trips += 1, "a trip too many");

@@ -151,7 +151,8 @@ impl Nest<'_> {
                     values.extend((0..steps.steps[r]).flat_map(|i| before.iter().map(move |v| v + i64::from(c) * i * steps.apart[r])));
                 }
                 let bound = self.bound(layout, &template.index[d], d, width, &steps.looped);
-                classes(values.iter().copied(), |value| u64::from(!staged && bound(value)))
+                let asked = !staged && !template.sampled.contains(&d);
+                classes(values.iter().copied(), |value| u64::from(asked && bound(value)))
             })
             .collect();
         let moves = |r: usize| template.index.iter().any(|form| form.coefficient(AxisId(self.splits.len() + r)) != 0);
@@ -181,7 +182,7 @@ impl Nest<'_> {
             for (d, form) in index.iter().enumerate() {
                 let tiled = form.terms().iter().filter(|term| self.splits.get(term.0.0).is_some_and(|split| split.tile > 1)).count();
                 single &= tiled <= 1;
-                if tiled == 1 {
+                if tiled == 1 && !self.templates[t].sampled.contains(&d) {
                     loads.push((t, d));
                 }
             }

@@ -70,13 +70,13 @@ fn listed(mut accesses: Vec<usize>) -> String {
 /// Comparisons that warps make before their accesses.
 pub fn conditions(subject: &Subject, found: &[Instruction]) -> f64 {
     let touches = subject.fields.iter().enumerate().flat_map(|(i, field)| field.all().map(move |touch| (i, touch)));
-    let judged = touches.filter(|(_, touch)| !touch.guard.is_empty());
+    let judged = touches.filter(|(_, touch)| touch.judged > 0);
     let of = |field: usize, position: usize| found.iter().find(|i| i.field == field && i.position == position).map_or(0, |i| i.executions);
     // Accesses share their conditions: one for each bound of a field's first guarded access, and so on.
     let mut seen: Vec<&AffineBound> = Vec::new();
     let mut total = 0.0;
     for (field, touch) in judged {
-        for bound in &touch.guard {
+        for bound in &touch.guard[..touch.judged] {
             if !seen.contains(&bound) {
                 seen.push(bound);
                 let vars: Vec<Var> = subject.groups.iter().chain(&subject.lanes).chain(&touch.loops).copied().collect();

@@ -2,7 +2,7 @@
 //! .
 //! In every tiled layout that is known ([`ImageLayout`]) a line of up to 256 bytes holds an aligned block of texels, and no two blocks share
 //! a line. So distinct lines are distinct blocks, whatever order these lie in. Where texels lie row by row, an image is a buffer whose rows
-//! are padded. Texels beyond the edge count as if the image went on.
+//! are padded. Texels beyond the edge come from no memory.
 
 use super::costs::{BlockUse, Instruction, Sizes};
 use super::warps::{Axis, shapes};
@@ -104,23 +104,6 @@ pub fn remarks(subject: &Subject, on: &Profile, sizes: Sizes, notes: &mut Vec<St
         ));
     }
     notes.push("wavefronts of images are unknown: they pass texture units, whose rate of texels is a limiter of its own".to_owned());
-    for field in images {
-        if field.touches.iter().any(|touch| beyond(subject, field, touch)) {
-            notes.push(format!("`{}`: texels beyond the edge count as if the image went on", field.name));
-        }
-    }
-}
-
-/// Whether an access may lie outside of the image.
-fn beyond(subject: &Subject, field: &Field, touch: &Touch) -> bool {
-    let vars = || subject.groups.iter().chain(&subject.lanes).chain(&touch.loops);
-    let count = |id| vars().find(|var| var.id == id).map_or(1, |var| i64::from(var.count));
-    (0..2).any(|i| {
-        let (lo, hi) = touch.coords[i].range(|id| (0, count(id) - 1)).ends();
-        let past = field.image.map_or(i64::MAX, |image| image.extent[i]);
-        let clipped = touch.guard.iter().any(|bound| bound.value.terms() == touch.coords[i].terms());
-        !clipped && (lo < 0 || hi >= past)
-    })
 }
 
 /// Texels (x, y) as one number, so that they add up like addresses; see [`crate::volumes::kernel::image::FARTHEST`].

@@ -9,8 +9,8 @@ use smallvec::SmallVec;
 use std::rc::Rc;
 use warpsight_ir::layout::ImageLayout;
 use warpsight_ir::{
-    AccessKind, AccessRef, Accesses, Affine, AffineBound, Indirect, Kernel, LoadPath, Name, Nest, NoEstimate, Space, TensorPlace, VarId,
-    VarKind,
+    AccessKind, AccessRef, Accesses, Affine, AffineBound, ImageKind, Indirect, Kernel, LoadPath, Name, Nest, NoEstimate, Space,
+    TensorPlace, VarId, VarKind,
 };
 
 /// A kernel whose launch is known, every buffer of it a field of rows and planes.
@@ -73,8 +73,10 @@ pub struct Touch {
     pub width: i64,
     /// Loops around it.
     pub loops: SmallVec<[Var; 4]>,
-    /// Lanes take part where every bound holds.
+    /// Lanes take part where every bound holds: those that are judged, then those that the sampler of an image keeps.
     pub guard: Vec<AffineBound>,
+    /// How many bounds are judged.
+    pub judged: usize,
     /// See [`AccessRef::indirect`]; which coordinates are drawn as bits of x, y and z.
     pub indirect: Option<Indirect>,
     /// Which way a load takes.
@@ -244,6 +246,7 @@ impl Subject {
                         };
                         let indirect = access.indirect.map(|own| Indirect { drawn: drawn(own.drawn, access.coords.len()), ..own });
                         let unknown = field.image.is_none() && indirect.is_some_and(|own| own.unknown());
+                        let beside = field.image.map_or_else(SmallVec::new, |image| beside(access, accesses, &tensor.place, image));
                         let list = if unknown { &mut field.gathers } else { &mut field.touches };
                         list.push(Touch {
                             kind: access.kind,
@@ -252,7 +255,8 @@ impl Subject {
                             coords,
                             width: i64::from(access.width),
                             loops: around.clone(),
-                            guard: access.guard.clone(),
+                            guard: access.guard.iter().cloned().chain(beside).collect(),
+                            judged: access.guard.len(),
                             indirect,
                             path: access.path,
                             branch: access.branch,
@@ -294,7 +298,10 @@ impl Subject {
             // Of more dimensions, coordinates depend on how large these are.
             let strides = if layout.strides.is_empty() { packed(dims) } else { layout.strides.clone() };
             field.geometry = geometry(&strides, dims, i64::from(element.bytes()), layout.align).filter(|_| dims.len() <= 3)?;
-            field.touches.iter_mut().chain(&mut field.gathers).for_each(|touch| touch.guard.clone_from(guard));
+            field.touches.iter_mut().chain(&mut field.gathers).for_each(|touch| {
+                touch.guard.clone_from(guard);
+                touch.judged = guard.len();
+            });
         }
         subject.fits().is_ok().then_some(subject)
     }
@@ -399,6 +406,24 @@ impl Touch {
         let [x, y, z] = [0, 1, 2].map(|i| self.coords[i].constant);
         geometry.origin + (x + (y + z * geometry.plane.unwrap_or(0)) * geometry.row) * geometry.element
     }
+}
+
+/// Where a load from an image with a sampler may be beside it: from there nothing comes from memory. A condition on a part of a coordinate is
+/// taken to keep all of it.
+fn beside(access: &AccessRef, accesses: &Accesses, place: &TensorPlace, image: Image) -> SmallVec<[AffineBound; 2]> {
+    let sampled = !matches!(place, TensorPlace::Image { kind: ImageKind::Image1dBuffer, .. }) && access.kind == AccessKind::Load;
+    let last = |id: VarId| i64::from(accesses.vars[usize::from(id.0)].trips.unwrap_or(1)) - 1;
+    let kept = |form: &Affine| {
+        let part = |bound: &AffineBound| bound.value.terms().iter().all(|term| form.coefficient(term.0) != 0);
+        access.guard.iter().any(|bound| !bound.value.is_constant() && part(bound))
+    };
+    let bound = |(form, extent): (&Affine, i64)| {
+        let (least, most) = form.range(|id| (0, last(id))).ends();
+        let leaves = (least < 0 || most >= extent) && !kept(form);
+        leaves.then(|| AffineBound { value: form.clone(), extent, per_lane: false })
+    };
+    let coords = access.coords.iter().zip(image.extent);
+    if sampled { coords.filter_map(bound).collect() } else { SmallVec::new() }
 }
 
 fn trips(trips: Option<u32>, name: &Name) -> Result<u32, NoEstimate> {

@@ -84,7 +84,16 @@ fn adreno_640() {
     assert!(matches!(found.facts.get("lane.order"), Some(Finding::Word(fact)) if fact.get().is_some_and(|order| order == "x")));
     let [along, down] = [&row, &column].map(|texels| fit.seconds(&Path::new(1, texels)).0);
     assert!(down > 1.05 * along, "{down} {along}");
-    assert!(read.probed.texture_paper000.get().is_some() && read.image.layout.get().is_some());
+    assert!(read.probed.texture_paper000.get().is_some());
+    // Several layouts are left, so that none is said to be it; models take one of them, in blocks of texels.
+    let several: std::collections::HashSet<String> = layouts(&found).iter().map(|layout| format!("{layout:?}")).collect();
+    assert!(several.len() > 1, "{several:?}");
+    assert!(
+        matches!(&read.image.layout, Fact::Unknown { unknown } if unknown.contains("explain the walks alike")),
+        "{:?}",
+        read.image.layout
+    );
+    assert!(matches!(read.likely_layout(), Some(ImageLayout::AdrenoTiled { .. })), "{:?}", read.likely_layout());
 }
 
 /// A texel that is read wrongly shows, whatever the format.

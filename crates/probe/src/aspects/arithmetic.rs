@@ -48,6 +48,7 @@ pub(super) fn aspect() -> Aspect {
 fn measured(asked: &Asked, full: u32, halves: bool) -> Answer<()> {
     go_on(latency(asked))?;
     go_on(peak(asked, full))?;
+    go_on(one_core(asked, full))?;
     go_on(alone(asked))?;
     go_on(by_width(asked, full))?;
     if halves {
@@ -69,6 +70,14 @@ fn peak(asked: &Asked, full: u32) -> Answer<Spread> {
     fastest(SHAPES.into_iter().map(|(part, chains)| {
         let groups = cores * EACH * part / SHAPES[0].0;
         rate(asked, &Chains { groups, lanes: (full / part).max(1), chains, steps: 256 / chains, waits: false }.kernel())
+    }))
+}
+
+/// Operations a second of one core: of one group of as many work-items as there may be, which has it for itself.
+fn one_core(asked: &Asked, full: u32) -> Answer<Spread> {
+    fastest(SHAPES.into_iter().map(|(_, chains)| chains).filter(|chains| *chains > 1).map(|chains| {
+        let kernel = Chains { groups: 1, lanes: full, chains, steps: 256 / chains, waits: false }.kernel();
+        Ok(asked.trip(&kernel)?.under(kernel.amounts.operations))
     }))
 }
 
@@ -117,6 +126,9 @@ fn analyse(seen: &Seen) -> Findings {
         |told: &Result<Spread, String>, cite| told.as_ref().map_or_else(|why| Fact::unknown(why.as_str()), |number| number.fact(cite));
     found.number("fma.latency_s", fact(&latency, "trips of 96 and of 32 dependent multiply-adds by one work-item"));
     found.number("peak.fp32", fact(&peak, "independent multiply-adds of full cores, 2 operations each"));
+    let one = told(one_core(&asked, full));
+    found
+        .number("peak.fp32_one_core", fact(&one, "independent multiply-adds of one group as large as may be, which has a core for itself"));
     let halves = match seen.device.limits.f16.then(|| told(of_halves(&asked, full))) {
         None => Fact::absent("the device does not compute in half precision"),
         Some(rate) => {

@@ -139,7 +139,8 @@ fn analyse(seen: &Seen) -> Findings {
     let sizes = match (&ways, warp) {
         (_, Some(warp)) => {
             let cite = "blocks of fewer lanes that go different ways through a branch wait for each other";
-            Fact::known(vec![f64::from(warp)], Source::Measured, cite)
+            let sizes = || vec![f64::from(warp)];
+            Fact::between(sizes(), sizes(), sizes(), Source::Measured, cite)
         }
         (Ok(_), None) => Fact::absent("lanes that go different ways through a branch do not wait for each other"),
         (Err(why), None) => Fact::unknown(&**why),

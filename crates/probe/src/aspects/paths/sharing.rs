@@ -1,7 +1,7 @@
 //! Which ways have their nearest cache in common: walks that fit it one by one, and take turns.
 
 use super::super::Seen;
-use super::super::ask::{Answer, Asked, go_on, told};
+use super::super::ask::{Answer, Asked, Spread, go_on, told};
 use super::super::kernels::turns::{Leg, STRIDE, turns};
 use super::{NAME, has_images};
 use crate::kernels::walk::Route;
@@ -108,9 +108,10 @@ pub(super) fn analyse(seen: &Seen, found: &mut Findings) {
     }
     let Some(cores) = seen.found.get("cores") else { return };
     for level in NEAREST {
-        if let Some(instances) = seen.found.get(&format!("{level}.instances")) {
-            let cite = format!("{instances} caches of {cores} cores");
-            found.number(format!("{level}.per_core"), Fact::known(instances / cores, Source::Measured, cite));
+        if let Some(Finding::Number(Fact::Known { value, lo, hi, .. })) = seen.found.facts.get(&format!("{level}.instances")) {
+            let cite = format!("{value} caches of {cores} cores");
+            let [lo, hi] = [lo, hi].map(|end| end.unwrap_or(*value));
+            found.number(format!("{level}.per_core"), Spread { lo, value: *value, hi }.times(1.0 / cores).fact(cite));
         }
     }
 }

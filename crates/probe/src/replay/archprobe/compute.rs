@@ -36,8 +36,8 @@ pub fn registers(recording: &Recording, found: &mut Findings) {
     };
     let (full, half) = (resident(used.last()), if used.len() > 1 { resident(used.first()) } else { resident(None) });
     found.facts.insert("registers.pooled".to_owned(), Finding::Word(registers::sharing(&full, &half)));
-    found.number("registers.groups_at_max", full);
-    found.number("registers.groups_at_half", half);
+    found.number("concurrency.full", full);
+    found.number("concurrency.half", half);
 }
 
 /// Operations of a work-item in one repetition of the profiler's kernel: 256 times `x = mad(y, y, x); y = mad(x, x, y)` over all components.
@@ -68,9 +68,10 @@ pub fn arithmetic(recording: &Recording, launch: Option<f64>, found: &mut Findin
     let fastest = floats.iter().map(|point| point.1).fold(f64::INFINITY, f64::min);
     let narrowest = floats.iter().find(|point| point.1 <= fastest * (1.0 + GAIN));
     let cite = "Gflops: the narrowest vector within 5 % of the fastest";
-    let width = narrowest.map_or(Fact::unknown("Gflops: no usable samples"), |point| Fact::known(point.0, Source::Measured, cite));
+    let width = narrowest
+        .map_or(Fact::unknown("Gflops: no usable samples"), |point| Fact::between(point.0, point.0, point.0, Source::Measured, cite));
     found.number("alu.vector_components", width);
-    found.number("buffer.vector_bytes", widest_load(recording));
+    found.number("read.width_words", widest_load(recording));
 }
 
 /// Operations a second of numbers of so many bits: the fastest vector, from the slowest one to that without the launch.
@@ -90,13 +91,24 @@ fn peak(recording: &Recording, bits: f64, launch: Option<f64>) -> Fact<f64> {
     Fact::between(work / slow, work / fast, work / bare, Source::Measured, "Gflops: multiply-adds of the fastest vector")
 }
 
-/// Bytes of the widest load that takes no longer than a narrow one: up to half-way to twice as long, which two loads would take.
+/// Cores, as the driver counted them for the profiler: none of its files shows how many there are.
+pub fn cores(recording: &Recording, found: &mut Findings) {
+    let cite = "what the driver said when it was recorded; nothing was measured of it";
+    let unknown = "the driver's number of cores is not recorded";
+    let cores = recording.driver.cores.map_or(Fact::unknown(unknown), |cores| Fact::known(cores, Source::Vendor, cite));
+    found.number("cores", cores);
+}
+
+/// Words of the widest load that takes no longer than a narrow one: up to half-way to twice as long, which two loads would take.
 fn widest_load(recording: &Recording) -> Fact<f64> {
     let (_, points) = per_iteration(&recording.vectors);
     let Some(narrow) = points.first() else { return Fact::unknown("BufferVecWidth: no usable samples") };
-    let wide = points.iter().take_while(|point| point.1 < 1.5 * narrow.1).last().unwrap_or(narrow);
-    if points.last() == Some(wide) {
-        return Fact::unknown(format!("BufferVecWidth: at least {}: no load took longer than a narrow one", wide.0[0]));
-    }
-    Fact::known(wide.0[0], Source::Measured, "BufferVecWidth: the widest load as fast as a narrow one")
+    let free = points.iter().take_while(|point| point.1 < 1.5 * narrow.1).count().max(1);
+    let wide = &points[free - 1];
+    let Some(next) = points.get(free) else {
+        return Fact::unknown(format!("BufferVecWidth: at least {} B: no load took longer than a narrow one", wide.0[0]));
+    };
+    let cite = "BufferVecWidth: the widest load as fast as a narrow one";
+    let words = |bytes: f64| bytes / 4.0;
+    Fact::between(words(wide.0[0]), words(wide.0[0]), words(next.0[0]), Source::Measured, cite)
 }

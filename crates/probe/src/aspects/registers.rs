@@ -238,6 +238,8 @@ fn analyse(seen: &Seen) -> Findings {
     };
     let file = edges.map_or_else(Fact::unknown, |edges| file(&edges, values, seen.found.get("cores"), registers));
     found.number("registers.per_core", file);
+    let why = "how many groups run at once changes at few numbers of registers, whose differences are multiples of it: nothing tells it from these";
+    unknown(&mut found, &["registers.granule", "warp.granule"], why);
     found
 }
 

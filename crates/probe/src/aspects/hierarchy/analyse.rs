@@ -19,7 +19,7 @@ pub(super) fn analyse(seen: &Seen) -> Findings {
     let mut reaches: Vec<(&str, f64)> = vec![];
     for name in [Route::Buffer, Route::Image(ImageKind::Image1dBuffer), Route::Image(ImageKind::Image2d), Route::Constant] {
         let word = match name {
-            Route::Buffer => "buffer",
+            Route::Buffer | Route::Data => "buffer",
             Route::Image(_) => "texture",
             Route::Constant => "constant",
         };
@@ -241,7 +241,9 @@ fn found(findings: &mut Findings, seen: &[Timed], route: &Known, levels: &Levels
     }
     if reaches == 0 && route.name == Route::Buffer {
         let why = format!("no walk through up to {} B of buffers waits for the translation of pages that are too many", route.reach());
-        ["reach_bytes", "miss_s"].map(|of| findings.number(format!("{word}.translation.l1.{of}"), Fact::unknown(&*why)));
+        for of in ["reach_bytes", "miss_s"] {
+            findings.number(format!("{word}.translation.l1.{of}"), Fact::unknown(&*why));
+        }
     }
     let last = levels.latency(levels.caches.len());
     // Constants are too few to reach beyond every cache.

@@ -15,8 +15,10 @@ const SHORTEST: u32 = 2 * STRIDE;
 const LONGEST: u64 = 1 << 20;
 /// Loads that miss the nearest cache take so much longer at least.
 const LONGER: f64 = 1.12;
-/// Ways, two by two, as keys have them.
-const PAIRS: [(&str, &str); 3] = [("texture", "buffer"), ("texture", "constant"), ("buffer", "constant")];
+/// Ways, two by two, as keys have them. `buffer` is one that is read alone, for which compilers may take a path of its own (CUDA's read-only one);
+/// `data` may be written.
+const PAIRS: [(&str, &str); 6] =
+    [("texture", "buffer"), ("texture", "constant"), ("buffer", "constant"), ("texture", "data"), ("buffer", "data"), ("constant", "data")];
 /// Caches of a core.
 const NEAREST: [&str; 3] = ["texture.l1", "buffer.l1", "constant.l1"];
 
@@ -41,7 +43,8 @@ fn of(device: &DeviceInfo, longest: u64) -> Vec<Way> {
     };
     let kinds = [ImageKind::Image1dBuffer, ImageKind::Image1d, ImageKind::Image2d];
     let images = kinds.into_iter().filter(|_| has_images(device)).find_map(|kind| way("texture", Route::Image(kind)));
-    images.into_iter().chain(way("buffer", Route::Buffer)).chain(way("constant", Route::Constant)).collect()
+    let others = [("buffer", Route::Buffer), ("constant", Route::Constant), ("data", Route::Data)];
+    images.into_iter().chain(others.into_iter().filter_map(|(word, route)| way(word, route))).collect()
 }
 
 /// A walk that the nearest cache of a way still holds, and whether one of twice its range was seen to miss.
@@ -102,9 +105,6 @@ pub(super) fn analyse(seen: &Seen, found: &mut Findings) {
             _ => Fact::absent("the driver lists no such way to read"),
         };
         found.facts.insert(format!("cache.{a}_and_{b}"), Finding::Word(fact));
-    }
-    if !has_images(seen.device) {
-        return;
     }
     let Some(cores) = seen.found.get("cores") else { return };
     for level in NEAREST {

@@ -97,6 +97,10 @@ pub fn cores(recording: &Recording, found: &mut Findings) {
     let unknown = "the driver's number of cores is not recorded";
     let cores = recording.driver.cores.map_or(Fact::unknown(unknown), |cores| Fact::known(cores, Source::Vendor, cite));
     found.number("cores", cores);
+    for (key, most) in [("image.max_width", recording.driver.image_width), ("image.max_height", recording.driver.image_height)] {
+        let known = most.is_finite().then(|| Fact::known(most, Source::Vendor, cite));
+        found.number(key, known.unwrap_or_else(|| Fact::unknown("what the driver said of images is not recorded")));
+    }
 }
 
 /// Words of the widest load that takes no longer than a narrow one: up to half-way to twice as long, which two loads would take.

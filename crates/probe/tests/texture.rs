@@ -61,6 +61,11 @@ fn adreno_640() {
     assert!(records.iter().all(|record| record.outcome == Outcome::Verified));
     let mut found = others(64.0, 32.0, 2, 16);
     let own = (aspect().analyse)(&Seen { device: device.info(), records: &records, found: &found });
+    for (key, finding) in &own.facts {
+        if let Finding::Number(Fact::Known { lo, hi, source: Source::Measured, .. }) = finding {
+            assert!(lo.is_some() && hi.is_some(), "{key}: {finding:?}");
+        }
+    }
     found.extend(own);
     let get = |key: &str| found.get(key).unwrap_or_else(|| panic!("{key}: {:?}", found.facts.get(key)));
     // A line of 32 bytes: 2 × 1 texels of 16 bytes, 2 × 2 of 8, 4 × 2 of 4.

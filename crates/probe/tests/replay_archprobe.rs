@@ -147,6 +147,15 @@ fn what_is_measured_has_an_interval() {
         assert_eq!(curve.changes.len(), curve.confidence.len(), "{}", curve.title);
         assert!(curve.confidence.iter().all(|sure| (0.0..=1.0).contains(sure)), "{}: {:?}", curve.title, curve.confidence);
     }
+    // What can be held against each other agrees: 183 registers of 6 warps of a core, 91 of 12; the shape and the end of the curve.
+    let all = warpsight_probe::consistency(&found);
+    let held = |what: &str| all.iter().find(|one| one.what.contains(what)).unwrap_or_else(|| panic!("{what}: {all:?}"));
+    for what in ["register file", "texture.l1", "L2 of buffers", "order of atomics"] {
+        assert_eq!(held(what).verdict, warpsight_probe::Verdict::Consistent, "{:?}", held(what));
+    }
+    assert_eq!((held("register file").expected, held("register file").found), (Some(70_272.0), Some(69_888.0)));
+    let peak = held("peak f32");
+    assert!(peak.verdict == warpsight_probe::Verdict::Uncheckable && peak.why.contains("peak.fp32_one_core"), "{peak:?}");
     let chase = found.curves.iter().find(|curve| curve.title.contains("read of an image")).expect("a curve");
     assert!(chase.confidence[0] > 0.9, "{:?}", chase.confidence);
     assert!(matches!(

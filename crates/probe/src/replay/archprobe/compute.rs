@@ -21,7 +21,7 @@ pub fn warps(recording: &Recording, found: &mut Findings) -> Option<f64> {
 }
 
 /// Registers of a work-item, groups resident with all and with half of them, and whether these share them.
-pub fn registers(recording: &Recording, found: &mut Findings) {
+pub fn registers(recording: &Recording, warp: Option<f64>, found: &mut Findings) {
     let (_, points) = per_iteration(&recording.registers);
     let one: Vec<(f64, f64)> = points.iter().filter(|point| point.0[0] == 1.0).map(|point| (point.0[1], point.1)).collect();
     found.number("registers.per_thread_max", registers::limit(&one, "RegCount: where the time of one group leaves its trend"));
@@ -35,9 +35,28 @@ pub fn registers(recording: &Recording, found: &mut Findings) {
         registers::resident(&groups, &cite)
     };
     let (full, half) = (resident(used.last()), if used.len() > 1 { resident(used.first()) } else { resident(None) });
-    found.facts.insert("registers.pooled".to_owned(), Finding::Word(registers::sharing(&full, &half)));
+    let shared = registers::sharing(&full, &half);
+    found.number("registers.per_core", file(&shared, used.first(), &half, warp, recording.driver.cores));
+    found.facts.insert("registers.pooled".to_owned(), Finding::Word(shared));
     found.number("concurrency.full", full);
     found.number("concurrency.half", half);
+}
+
+/// Registers are given out in multiples of a number up to this, as a rule.
+const QUANTUM: f64 = 8.0;
+
+/// The register file of a core, by groups of one work-item, a warp each, that have so many registers: it has room for all that are resident, and
+/// none for one more of a core.
+fn file(shared: &Fact<String>, used: Option<&f64>, half: &Fact<f64>, warp: Option<f64>, cores: Option<f64>) -> Fact<f64> {
+    if shared.get().is_none_or(|word| word != "pooled") {
+        return Fact::unknown("RegCount: with half of the registers no more groups are resident, so that something else limits them");
+    }
+    let (Some(used), Some(groups), Some(warp), Some(cores)) = (used, half.get(), warp, cores) else {
+        return Fact::unknown("RegCount: the warp or the number of cores is not known");
+    };
+    let warps = (groups / cores).floor();
+    let (least, most) = (used * warp * warps, (used + QUANTUM) * warp * (warps + 1.0));
+    Fact::between(least, least, most, Source::Measured, format!("RegCount: {groups} groups of {used} registers are resident"))
 }
 
 /// Operations of a work-item in one repetition of the profiler's kernel: 256 times `x = mad(y, y, x); y = mad(x, x, y)` over all components.

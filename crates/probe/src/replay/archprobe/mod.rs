@@ -50,7 +50,7 @@ pub fn analyse(recording: &Recording) -> Findings {
     let mut found = Findings::default();
     let launch = launches(recording, &mut found);
     let warp = compute::warps(recording, &mut found);
-    compute::registers(recording, &mut found);
+    compute::registers(recording, warp, &mut found);
     compute::arithmetic(recording, launch, &mut found);
     compute::cores(recording, &mut found);
     let (images, buffers) = caches::caches(recording, &mut found);

@@ -98,12 +98,22 @@ impl Held<'_> {
         compared("a dependent multiply-add takes whole cycles of the clock".into(), whole, cycles, RATES)
     }
 
-    /// The register file of a core by two ways. Groups of one work-item, a warp each, with as many registers as a work-item may have: the file has
-    /// room for those that run at once, and none for one more. Work-items of larger groups, with fewer values each, where a value more keeps one out.
+    /// The register file of a core by two ways. Work-items that run at once with as many registers as they may have: the file has room for these,
+    /// and none for another group. Work-items with fewer values, where a value more keeps a group out.
     fn registers(&self) -> Consistency {
-        let what = "registers of a work-item × concurrency, by groups of one work-item = register file, by larger groups";
-        compared(what.into(), self.file_by_warps(), self.told("registers.per_core"), 0.0)
+        let what = "registers of a work-item × concurrency, with all of them = register file, by groups with fewer";
+        let by_items = self.file_by_items();
+        let all = if self.told("concurrency.full_items").is_ok() { by_items } else { self.file_by_warps().or(by_items) };
+        compared(what.into(), all, self.told("registers.per_core"), 0.0)
     }
+
+    fn file_by_items(&self) -> Told {
+        let [least, most, over] = self.told("registers.per_thread_max")?;
+        let ([fewest, items, room], cores) = (self.told("concurrency.full_items")?, self.told("cores")?[1]);
+        Ok([least * fewest / cores, most * items / cores, (over + QUANTUM) * room / cores])
+    }
+
+    /// The same of groups of one work-item, a warp each, where nobody counted work-items.
 
     fn file_by_warps(&self) -> Told {
         let ([least, most, over], full, cores) =
@@ -224,6 +234,20 @@ mod tests {
         };
         assert_eq!((own(24_576.0).expected, own(24_576.0).verdict), (Some(24_576.0), Verdict::Consistent));
         assert_eq!(own(28_800.0).verdict, Verdict::Contradiction);
+    }
+
+    /// Groups of one work-item may be fewer than warps: of those that work-items are counted in, each core has room for all but one more.
+    #[test]
+    fn work_items_are_counted_where_groups_are_few() {
+        let own = |file: f64| {
+            let known = [("registers.per_thread_max", 63.0), ("concurrency.full", 80.0), ("concurrency.half", 80.0), ("cores", 5.0)];
+            let mut findings = warps(findings(&known), 8.0);
+            findings.number("concurrency.full_items", Fact::between(1920.0, 1920.0, 2155.0, Source::Measured, "a test"));
+            findings.number("registers.per_core", Fact::known(file, Source::Measured, "a test"));
+            verdict(&findings, "register file")
+        };
+        assert_eq!((own(24_576.0).expected, own(24_576.0).verdict), (Some(24_192.0), Verdict::Consistent));
+        assert_eq!(own(12_288.0).verdict, Verdict::Contradiction);
     }
 
     #[test]

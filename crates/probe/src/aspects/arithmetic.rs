@@ -80,8 +80,10 @@ fn peak(asked: &Asked, full: u32) -> Answer<Spread> {
 
 /// Operations a second of one core: of one group of as many work-items as there may be, which has it for itself.
 fn one_core(asked: &Asked, full: u32) -> Answer<Spread> {
-    fastest(SHAPES.into_iter().map(|(_, chains)| chains).filter(|chains| *chains > 1).map(|chains| {
-        let kernel = Chains { groups: 1, lanes: full, chains, steps: 256 / chains, waits: false }.kernel();
+    // The units of a core share the warps of the group: two, four or three of them evenly.
+    let shapes = [4, 16].into_iter().flat_map(|chains| [full, full / 4 * 3].map(|lanes| (lanes.max(1), chains)));
+    fastest(shapes.map(|(lanes, chains)| {
+        let kernel = Chains { groups: 1, lanes, chains, steps: 256 / chains, waits: false }.kernel();
         Ok(asked.trip(&kernel)?.under(kernel.amounts.operations))
     }))
 }

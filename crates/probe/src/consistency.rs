@@ -114,7 +114,6 @@ impl Held<'_> {
     }
 
     /// The same of groups of one work-item, a warp each, where nobody counted work-items.
-
     fn file_by_warps(&self) -> Told {
         let ([least, most, over], full, cores) =
             (self.told("registers.per_thread_max")?, self.told("concurrency.full")?[1], self.told("cores")?[1]);

@@ -185,6 +185,12 @@ pub struct Probed {
     /// Whether work-items of few registers leave theirs to more of them: `pooled`; otherwise `dedicated`.
     #[serde(default)]
     pub register_file: Fact<String>,
+    /// Warps that a core runs at once, each of a group of its own, where work-items have as many registers as they may.
+    #[serde(default)]
+    pub warps_full: Fact<u32>,
+    /// The same with half as many.
+    #[serde(default)]
+    pub warps_half: Fact<u32>,
     /// In which order lanes of a warp have coordinates of a group: `x` first, `y` first, ….
     #[serde(default)]
     pub lane_order: Fact<String>,
@@ -323,6 +329,22 @@ pub struct Execution {
 }
 
 impl Profile {
+    /// How texels of two dimensions lie: as is known, or as is the likeliest of what walks cannot tell apart
+    /// ([`Probed::texture_geometries`], the best first). There texels in rows stand behind blocks of them: drivers lay images out in blocks
+    /// wherever both are to be had, and what a cache too small for several blocks shows is rows, whatever it is.
+    pub fn likely_layout(&self) -> Option<crate::layout::ImageLayout> {
+        let known = self.image.layout.get().copied();
+        let mut all = self.probed.texture_geometries.get().into_iter().flatten().filter_map(|shape| shape.layout).filter(|_| {
+            // What is not there has no layout.
+            !matches!(self.image.layout, Fact::Absent { .. })
+        });
+        known.or_else(|| {
+            let first = all.next()?;
+            let is_rows = |layout: &crate::layout::ImageLayout| matches!(layout, crate::layout::ImageLayout::Linear { .. });
+            Some(std::iter::once(first).chain(all).find(|layout| !is_rows(layout)).unwrap_or(first))
+        })
+    }
+
     /// What lies between so many kernels that run one after another ([`Execution::launch_gap`]).
     pub fn gaps(&self, kernels: usize) -> Seconds {
         self.execution.launch_gap.get().map_or(Seconds::ZERO, |gap| *gap * kernels.saturating_sub(1) as f64)

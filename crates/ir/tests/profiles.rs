@@ -226,3 +226,18 @@ fn what_is_missing_names_its_field() {
     let NoEstimate::Missing { unknown, .. } = mali.memory.dram_latency.need(&mali, "memory.dram_latency").unwrap_err() else { panic!() };
     assert_eq!(unknown, latency);
 }
+
+/// What was not found is said in words: no number so large is one of a device.
+#[test]
+fn no_number_stands_for_one_that_was_not_found() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../profiles");
+    let mut several = 0;
+    for file in std::fs::read_dir(folder).expect("profiles").map(|file| file.expect("a file").path()) {
+        let text = std::fs::read_to_string(&file).expect("a profile");
+        let words = text.split(|c: char| !(c.is_ascii_alphanumeric() || ".+-_".contains(c)));
+        let large = words.filter_map(|word| word.parse::<f64>().ok()).find(|number| number.abs() >= 1e30);
+        assert_eq!(large, None, "{}", file.display());
+        several += 1;
+    }
+    assert!(several > 30, "{several}");
+}

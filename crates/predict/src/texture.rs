@@ -172,7 +172,7 @@ pub fn found(kernel: &Kernel, on: &Profile, resident: &Occupancy) -> Option<Foun
     // Walks that are fitted seldom come back: what a cache holds at most is known better where its size is.
     let cache = &on.memory.texture_l1;
     let most = cache.bytes.get().zip(cache.line.get()).map_or(f64::INFINITY, |(bytes, line)| bytes.0 / line.0);
-    let kept = |since: u32| held(f64::from(since), fit.lines.min(most), fit.fading);
+    let kept = |since: u32| held(f64::from(since), fit.lines.map_or(most, |lines| lines.min(most)), fit.fading);
     let held: Vec<f64> = returns.fetches().map(|since| since[0].map_or(0.0, kept)).collect();
     let (mut begin, mut missed, mut any) = (0, 0.0, 0.0);
     for &end in &ends {

@@ -4,6 +4,7 @@ use crate::{Finding, Findings};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use warpsight_ir::profile::Fact;
+use warpsight_ir::profile::mt4g::{Mt4gError, read};
 
 /// What a driver states of a device, none of which a chase shows; `None` where it does not, nor anything else tells it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -63,7 +64,8 @@ const GIB: f64 = 1_073_741_824.0;
 
 /// Findings as the JSON of MT4G (github.com/caps-tum/mt4g), as of its first version.
 ///
-/// What is not known is left out, as that tool does with what it did not measure, but for the sizes of a cache of which anything is known:
+/// What is not known is left out, as that tool does with what it did not measure, and `meta.partial` says where something is that a whole file
+/// has, but for the sizes of a cache of which anything is known:
 /// one that is not has the confidence 0, which is how the format says so. Of one that is known, the format has no interval: the confidence
 /// is 1 less the interval's width over the value. Where the driver states the whole L2, and a whole number of its parts lies in the interval
 /// of what was measured, the segment is that part. Latencies are in cycles: `latency_cycles`, or `latency_s` at the clock.
@@ -83,7 +85,12 @@ pub fn mt4g(findings: &Findings, stated: &Stated) -> Result<Value, ExportError> 
         ("vendor", stated.vendor.as_ref().map(|vendor| json!(vendor))),
     ]);
     let meta = known([("timestamp", stated.timestamp.as_ref().map(|timestamp| json!(timestamp)))]);
-    Ok(json!({ "compute": compute, "general": general, "memory": memory, "meta": meta }))
+    let mut json = json!({ "compute": compute, "general": general, "memory": memory, "meta": meta });
+    // So that whoever reads it does not take it for a damaged one.
+    if let Err(Mt4gError::Missing(_)) = read(&json.to_string()) {
+        json["meta"]["partial"] = json!(true);
+    }
+    Ok(json)
 }
 
 struct Export<'f> {
@@ -127,7 +134,7 @@ impl Export<'_> {
             ("sharedMemPerMultiProcessor", self.shared().map(bytes)),
             ("reservedSharedMemPerBlock", self.stated.shared_reserved_bytes.map(bytes)),
         ]);
-        let others = [("l2", self.l2()), ("main", main), ("shared", shared)];
+        let others = [("l2", self.l2()), ("l3", self.l3()), ("main", main), ("shared", shared)];
         let others = others.into_iter().filter(|(_, table)| table.as_object().is_some_and(|table| !table.is_empty()));
         memory.extend(others.map(|(key, table)| (key.to_owned(), table)));
         Value::Object(memory)
@@ -172,6 +179,15 @@ impl Export<'_> {
             cache["size"] = bytes(whole);
         }
         cache
+    }
+
+    /// A third level, of which the format has the whole size as a driver states it, and no confidence: what was found stands there.
+    fn l3(&self) -> Value {
+        let level = |of: &str| ["buffer.l3", "texture.l3"].into_iter().find_map(|key| self.findings.get(&format!("{key}.{of}")));
+        let sizes = [("lineSize", "line_bytes"), ("fetchGranularity", "fetch_bytes")];
+        let sizes = sizes.map(|(name, of)| (name, self.fact(&format!("buffer.l3.{of}")).map(|fact| size(Some(fact)))));
+        let [line, fetched] = sizes;
+        known([("size", level("capacity_bytes").map(bytes)), line, fetched, ("latency", self.latency("buffer.l3"))])
     }
 
     fn latency(&self, key: &str) -> Option<Value> {

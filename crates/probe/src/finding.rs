@@ -44,6 +44,9 @@ pub struct Curve {
     pub model: Vec<[f64; 2]>,
     /// Values of x where y changes.
     pub changes: Vec<f64>,
+    /// How sure each of these is, from 0 to 1.
+    #[serde(default)]
+    pub confidence: Vec<f64>,
 }
 
 /// Everything that analyses found.
@@ -117,6 +120,13 @@ impl Findings {
             if *own == source {
                 *own = other;
             }
+        }
+    }
+    /// Says of each change of a curve how sure it is, where its analysis did not.
+    pub(crate) fn confident(&mut self) {
+        for curve in self.curves.iter_mut().filter(|curve| curve.confidence.len() < curve.changes.len()) {
+            let of = |at: &f64| crate::fit::change::confidence(&curve.points, curve.log_x, *at);
+            curve.confidence = curve.changes.iter().map(of).collect();
         }
     }
     /// Takes all that others found; theirs stand where both have a key.

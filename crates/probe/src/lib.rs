@@ -16,6 +16,7 @@
 
 pub mod aspects;
 pub mod battery;
+mod consistency;
 pub mod diff;
 pub mod export;
 mod finding;
@@ -26,8 +27,9 @@ mod profile;
 mod record;
 pub mod replay;
 
+pub use consistency::{Consistency, Verdict, consistency};
 pub use finding::{Curve, Finding, Findings};
-pub use profile::{Consistency, consistency, profile};
+pub use profile::profile;
 pub use record::{Cause, Outcome, Record};
 pub use warpsight_ir::profile::Geometry;
 

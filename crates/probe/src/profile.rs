@@ -1,4 +1,4 @@
-//! What was found, as a profile that models take, and held against itself.
+//! What was found, as a profile that models take.
 
 use crate::{Finding, Findings};
 use warpsight_ir::layout::ImageLayout;
@@ -96,6 +96,19 @@ impl Reader<'_> {
         let all = || all.iter().flatten();
         let missing = || Fact::unknown(format!("`{}.latency_s` was not measured", levels.first().unwrap_or(&"")));
         all().find(|fact| fact.get().is_some()).or_else(|| all().next()).cloned().unwrap_or_else(missing)
+    }
+
+    fn seconds_in_cycles(&self, key: &str) -> Fact<Cycles> {
+        let clock = self.clock();
+        map(self.number(&[key]), |seconds| Cycles((seconds * clock).max(0.1)))
+    }
+
+    /// Groups of one work-item, a warp each, of one core, as probes count them for all.
+    fn groups(&self, key: &str) -> Fact<u32> {
+        match self.findings.get("cores") {
+            Some(cores) if cores >= 1.0 => map(self.number(&[key]), |groups| (groups / cores).floor() as u32),
+            _ => Fact::unknown("the number of cores was not found"),
+        }
     }
 
     /// Results of a core in a clock, of operations that count so many each.
@@ -205,13 +218,26 @@ impl Reader<'_> {
         }
     }
 
-    /// The layout of the best shape of the texture cache; the others stand among the shapes.
+    /// The layout of all shapes of the texture cache that explain the walks; where these have several, none of them is known.
     fn layout(&self) -> Fact<ImageLayout> {
         match self.geometries("texture.image2d.geometries") {
-            Fact::Known { value, source, cite, .. } => match value.first().and_then(|geometry| geometry.layout) {
-                Some(layout) => Fact::known(layout, source, cite),
-                None => Fact::unknown("no walk through two dimensions tells it"),
-            },
+            Fact::Known { value, source, cite, .. } => {
+                let mut all: Vec<ImageLayout> = vec![];
+                for layout in value.iter().filter_map(|geometry| geometry.layout) {
+                    if !all.contains(&layout) {
+                        all.push(layout);
+                    }
+                }
+                match all[..] {
+                    [layout] => Fact::known(layout, source, cite),
+                    [] => Fact::unknown("no walk through two dimensions tells it"),
+                    _ => Fact::unknown(format!(
+                        "{} layouts explain the walks alike, each with its shape of the cache among `probed.texture_geometries`: {}",
+                        all.len(),
+                        all.iter().map(layout_words).collect::<Vec<_>>().join(", ")
+                    )),
+                }
+            }
             Fact::Absent { absent } => Fact::Absent { absent },
             Fact::Unknown { unknown } => Fact::Unknown { unknown },
         }
@@ -229,7 +255,12 @@ impl Reader<'_> {
             sector: map(self.number(&["buffer.l1.fetch_bytes", "buffer.l1.line_bytes", "buffer.l2.line_bytes"]), Bytes),
             dram_fetch: map(self.number(&["buffer.l2.fetch_bytes", "buffer.l2.line_bytes"]), Bytes),
             l2_effective: map(self.number(&["buffer.l2.capacity_bytes", "texture.l2.capacity_bytes"]), Bytes),
-            tlb: Tlb::default(),
+            tlb: Tlb {
+                // A page's size would show in places of several strides, none of which is larger than the first level of translation.
+                page: Fact::unknown("walks show how much memory translation reaches, not in pages of what size"),
+                reach: map(self.number(&["buffer.translation.l1.reach_bytes"]), Bytes),
+                miss_latency: self.seconds_in_cycles("buffer.translation.l1.miss_s"),
+            },
         }
     }
 
@@ -250,6 +281,8 @@ impl Reader<'_> {
             schedulers: self.count("warp.at_once"),
             warps,
             register_file: self.word("registers.pooled"),
+            warps_full: self.groups("concurrency.full"),
+            warps_half: self.groups("concurrency.half"),
             lane_order: self.word("lane.order"),
             barrier: self.seconds("barrier.cost_s"),
             division: self.seconds("int.divide_s"),
@@ -280,6 +313,17 @@ impl Reader<'_> {
     }
 }
 
+fn layout_words(layout: &ImageLayout) -> String {
+    match layout {
+        ImageLayout::Linear { pitch_align } => format!("rows padded to {pitch_align} B"),
+        ImageLayout::AdrenoTiled { channels, highest_bank_bit } => {
+            format!("Adreno's blocks over {channels} channels and bank bits up to {highest_bank_bit}")
+        }
+        ImageLayout::MaliInterleaved => "Mali's interleaved tiles".into(),
+        ImageLayout::NvidiaBlockLinear { gobs_log2 } => format!("NVIDIA's blocks of {} groups", 1_u32 << (*gobs_log2).min(31)),
+    }
+}
+
 /// The same fact in another unit.
 fn map<T, U>(fact: Fact<T>, to: impl Fn(T) -> U) -> Fact<U> {
     match fact {
@@ -289,64 +333,6 @@ fn map<T, U>(fact: Fact<T>, to: impl Fn(T) -> U) -> Fact<U> {
         Fact::Absent { absent } => Fact::Absent { absent },
         Fact::Unknown { unknown } => Fact::Unknown { unknown },
     }
-}
-
-/// Two ways to one number.
-#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
-pub struct Consistency {
-    /// What must be equal to what.
-    pub what: String,
-    /// By other numbers.
-    pub expected: f64,
-    /// As found.
-    pub found: f64,
-    /// Whether they are within a tenth, or their intervals meet.
-    pub agrees: bool,
-}
-
-/// Holds what was found against itself, where both sides are known.
-pub fn consistency(findings: &Findings) -> Vec<Consistency> {
-    let get = |key: &str| findings.get(key);
-    let mut all = vec![];
-    let mut hold = |what: String, expected: Option<f64>, found: Option<f64>, tolerance: f64| {
-        if let (Some(expected), Some(found)) = (expected, found) {
-            let agrees = (found - expected).abs() <= tolerance * expected.abs();
-            all.push(Consistency { what, expected, found, agrees });
-        }
-    };
-    let product = |keys: &[&str]| keys.iter().map(|key| get(key)).product::<Option<f64>>();
-    hold(
-        "ALUs of a core × cores × clock × 2 = peak f32".into(),
-        product(&["alu.per_core", "cores", "clock.hz"]).map(|lanes| 2.0 * lanes),
-        get("peak.fp32"),
-        0.1,
-    );
-    hold(
-        "a dependent multiply-add takes whole cycles of the clock".into(),
-        product(&["fma.latency_s", "clock.hz"]).map(f64::round),
-        product(&["fma.latency_s", "clock.hz"]),
-        0.1,
-    );
-    for level in ["texture.l1", "texture.l2", "buffer.l1", "buffer.l2"] {
-        let key = |of: &str| format!("{level}.{of}");
-        hold(
-            format!("{level}: line × sets × ways = capacity"),
-            product(&[&key("line_bytes"), &key("sets"), &key("ways")]),
-            get(&key("capacity_bytes")),
-            1e-9,
-        );
-    }
-    hold(
-        "the L2 of buffers holds what that of images holds".into(),
-        get("buffer.l2.capacity_bytes"),
-        get("texture.l2.capacity_bytes"),
-        0.1,
-    );
-    // Two warps may go on together: their order shows them as one.
-    let (order, latency) = (get("warp.by_order"), get("warp.by_latency"));
-    let together = order.zip(latency).map(|(order, latency)| latency * (order / latency).round().max(1.0));
-    hold("the order of atomics shows whole warps of those that latency shows".into(), together, order, 0.0);
-    all
 }
 
 #[cfg(test)]
@@ -365,5 +351,27 @@ mod tests {
         let cite = "accesses of 1, 2, 4, 8, 16 words of every lane";
         assert_eq!(probed.load_bandwidths, Fact::between(all(-1.0), all(0.0), all(1.0), Source::Simulated, cite));
         assert!(probed.store_bandwidths.get().is_none());
+    }
+
+    /// Layouts that walks cannot tell apart are none that is known, however well the first explains them; models take one in blocks.
+    #[test]
+    fn layouts_that_explain_as_much_are_listed_together() {
+        let rows = ImageLayout::Linear { pitch_align: 32 };
+        let shape = |layout| warpsight_ir::profile::Geometry { sets: 2, ways: 16, hash: None, layout: Some(layout), error: 0.0 };
+        let of = |all: &[ImageLayout]| {
+            let mut findings = Findings::default();
+            let fact = Fact::known(all.iter().copied().map(shape).collect(), Source::Simulated, "a test");
+            findings.facts.insert("texture.image2d.geometries".into(), Finding::Geometries(fact));
+            profile(&findings, "a", "a test")
+        };
+        let (one, several) = (of(&[rows, rows]), of(&[rows, ImageLayout::MaliInterleaved]));
+        assert_eq!((one.image.layout.get(), one.likely_layout()), (Some(&rows), Some(rows)));
+        let why = several.image.layout.known_as("layout").expect_err("several").reason;
+        assert!(
+            why.starts_with("2 layouts explain the walks alike") && why.ends_with("rows padded to 32 B, Mali's interleaved tiles"),
+            "{why}"
+        );
+        assert_eq!(several.likely_layout(), Some(ImageLayout::MaliInterleaved));
+        assert_eq!(of(&[]).likely_layout(), None);
     }
 }

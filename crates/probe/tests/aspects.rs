@@ -4,12 +4,19 @@
 mod probing;
 
 use probing::{near, opened, probed, recorded, silicon, silicon_with, warps, word};
-use warpsight_ir::profile::Fact;
+use warpsight_ir::profile::{Fact, Source};
 use warpsight_probe::aspects::{Seen, all};
-use warpsight_probe::{Context, Finding, Findings, Outcome, Record, Scale};
+use warpsight_probe::{Context, Finding, Findings, Outcome, Record, Scale, Verdict, consistency};
 
 /// The aspects that are looked at here.
 const MINE: [&str; 10] = ["timer", "warp", "arithmetic", "registers", "bandwidth", "local", "control", "reads", "paths", "split"];
+
+/// What comes of holding a number against itself.
+fn held(found: &Findings, what: &str) -> Verdict {
+    let one = consistency(found).into_iter().find(|one| one.what.contains(what)).expect("a comparison");
+    println!("{one:?}");
+    one.verdict
+}
 
 #[test]
 fn adreno_640() {
@@ -39,6 +46,39 @@ fn adreno_640() {
     // What ends before a branch does is not waited for.
     near(&found, "branch.cost_s", 6.0 / 585e6, 0.34);
     assert!(!found.facts.contains_key("buffer.l1.bandwidth"), "buffers have no first level");
+    // One core of two; roots of four instructions each, multiply-adds of doubles of sixteen.
+    near(&found, "peak.fp32_one_core", 449.3e9, 0.05);
+    near(&found, "special.rate", 112.3e9, 0.1);
+    near(&found, "peak.fp64", 898.6e9 / 16.0, 0.05);
+    // Constants are read as buffers are, and rows are stored by groups of all cores.
+    assert!(
+        found.get("constant.bandwidth").is_some_and(|rate| (20e9..400e9).contains(&rate)),
+        "{:?}",
+        found.facts.get("constant.bandwidth")
+    );
+    assert!(
+        found.get("image.write_bandwidth").is_some_and(|rate| (5e9..200e9).contains(&rate)),
+        "{:?}",
+        found.facts.get("image.write_bandwidth")
+    );
+    near(&found, "image.max_width", 16384.0, 0.0);
+    // Each key that a profile reads says something, if only why nobody knows it.
+    let reasons = ["registers.granule", "warp.granule"].map(|key| {
+        found.facts.get(key).is_some_and(|fact| matches!(fact, Finding::Number(Fact::Unknown { unknown }) if !unknown.is_empty()))
+    });
+    assert_eq!(reasons, [true, true]);
+    let own = warpsight_probe::profile(&found, "probed", "a test");
+    assert_eq!((own.probed.warps_full.get(), own.probed.warps_half.get()), (Some(&6), Some(&12)));
+    assert!(own.execution.special_per_clock.get().is_some() && own.execution.fma64_per_clock.get().is_some());
+    // The core alone and all of them, the file by warps and by larger groups.
+    for what in ["peak f32", "register file", "order of atomics"] {
+        assert_eq!(held(&found, what), Verdict::Consistent, "{what}");
+    }
+    for (key, finding) in &found.facts {
+        if let Finding::Number(Fact::Known { lo, hi, source: Source::Measured, .. }) = finding {
+            assert!(lo.is_some() && hi.is_some(), "{key}: {finding:?}");
+        }
+    }
 }
 
 #[test]
@@ -53,6 +93,11 @@ fn mali_g76() {
     near(&found, "registers.per_thread_max", 64.0, 1.0 / 64.0);
     near(&found, "registers.per_core", 24576.0, 0.05);
     assert_eq!(word(&found, "registers.pooled"), "dedicated");
+    assert_eq!(held(&found, "register file"), Verdict::Consistent);
+    // A file of another size is not what runs in it.
+    let mut other = found.clone();
+    other.number("registers.per_core", Fact::between(40_000.0, 40_960.0, 41_000.0, Source::Measured, "planted"));
+    assert_eq!(held(&other, "register file"), Verdict::Contradiction);
     near(&found, "texture.l1.bandwidth", 30.1e9, 0.05);
     near(&found, "buffer.l1.bandwidth", 23.3e9, 0.05);
     near(&found, "buffer.l2.bandwidth", 15.8e9, 0.05);

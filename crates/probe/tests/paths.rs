@@ -53,6 +53,8 @@ fn every_device_has_its_alus_and_ways() {
         assert_eq!(word(&found, "cache.texture_and_buffer"), "apart");
         // Constants are loaded as other buffers are.
         assert_eq!(word(&found, "cache.buffer_and_constant"), "shared");
+        // So are those that may be written.
+        assert_eq!((word(&found, "cache.buffer_and_data"), word(&found, "cache.texture_and_data")), ("shared".into(), "apart".into()));
         for (kind, slower) in [("image1d", rows), ("image1d_buffer", rows), ("image2d", 1.0), ("image2d_from_buffer", 1.0)] {
             near(&found, &format!("texture.{kind}.bandwidth"), found.get("texture.rgba32i.bandwidth").expect("known") / slower, 0.03);
             assert!(found.get(&format!("texture.{kind}.latency_s")).is_some_and(|latency| latency > 0.0), "{kind}");

@@ -85,7 +85,7 @@ fn the_recording_says_what_the_device_is() {
     near(&found, "constant.bandwidth", 95.0e9, 0.02);
 
     assert_eq!(ends(&found, "registers.per_thread_max"), (180.0, 183.0, 184.0));
-    assert_eq!((found.get("registers.groups_at_max"), found.get("registers.groups_at_half")), (Some(12.0), Some(24.0)));
+    assert_eq!((found.get("concurrency.full"), found.get("concurrency.half")), (Some(12.0), Some(24.0)));
     assert!(matches!(&found.facts["registers.pooled"], Finding::Word(fact) if fact.get().is_some_and(|word| word == "pooled")));
     assert_eq!((found.get("warp.by_order"), found.get("warp.by_latency")), (Some(128.0), Some(64.0)));
     assert!(matches!(&found.facts["warp.sizes"], Finding::Numbers(fact) if fact.get() == Some(&vec![64.0])));
@@ -93,7 +93,7 @@ fn the_recording_says_what_the_device_is() {
     // Halves as fast as floats may be a mode's doing: twice as much is not excluded.
     let (_, half, most) = ends(&found, "peak.fp16");
     assert!((most / half - 2.0).abs() < 1e-9);
-    assert_eq!((found.get("buffer.vector_bytes"), found.get("alu.vector_components")), (Some(16.0), Some(1.0)));
+    assert_eq!((found.get("read.width_words"), found.get("alu.vector_components")), (Some(4.0), Some(1.0)));
     near(&found, "launch.overhead_s", 3.3e-6, 0.15);
     assert_eq!((found.get("texture.l1.texels_x"), found.get("texture.l1.texels_y")), (Some(64.0), Some(32.0)));
     assert_eq!(found.contradictions, Vec::<String>::new());
@@ -112,6 +112,56 @@ fn names_change_nothing() {
     let report = report.replacen("\"Device\": {", "\"Device\": { \"Name\": \"Mali-G76\",", 1);
     let folder = copy(&[("ArchProbeReport.json", Some(report))]);
     assert_eq!(of(folder.path()), of(&recorded()));
+}
+
+/// Letters of names in any case, and packed files, say the same.
+#[test]
+fn files_may_be_packed_and_called_in_any_case() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (n, entry) in std::fs::read_dir(recorded()).expect("the recording").enumerate() {
+        let path = entry.expect("an entry").path();
+        let (name, bytes) = (path.file_name().expect("a name").to_string_lossy().into_owned(), std::fs::read(&path).expect("bytes"));
+        if n % 2 == 0 {
+            std::fs::write(folder.path().join(name.to_uppercase()), bytes).expect("written");
+            continue;
+        }
+        let file = std::fs::File::create(folder.path().join(format!("{}.gz", name.to_lowercase()))).expect("a file");
+        let mut packed = flate2::write::GzEncoder::new(file, flate2::Compression::fast());
+        std::io::Write::write_all(&mut packed, &bytes).expect("packed");
+        packed.finish().expect("written");
+    }
+    assert!(warpsight_probe::replay::archprobe::is_one(folder.path()));
+    assert_eq!(of(folder.path()), of(&recorded()));
+}
+
+/// Every measured number lies in an interval, every change has a confidence, and the driver's number of cores is the driver's.
+#[test]
+fn what_is_measured_has_an_interval() {
+    let found = of(&recorded());
+    for (key, finding) in &found.facts {
+        if let Finding::Number(Fact::Known { lo, hi, source: warpsight_ir::profile::Source::Measured, .. }) = finding {
+            assert!(lo.is_some() && hi.is_some(), "{key}: {finding:?}");
+        }
+    }
+    for curve in &found.curves {
+        assert_eq!(curve.changes.len(), curve.confidence.len(), "{}", curve.title);
+        assert!(curve.confidence.iter().all(|sure| (0.0..=1.0).contains(sure)), "{}: {:?}", curve.title, curve.confidence);
+    }
+    // What can be held against each other agrees: 183 registers of 6 warps of a core, 91 of 12; the shape and the end of the curve.
+    let all = warpsight_probe::consistency(&found);
+    let held = |what: &str| all.iter().find(|one| one.what.contains(what)).unwrap_or_else(|| panic!("{what}: {all:?}"));
+    for what in ["register file", "texture.l1", "L2 of buffers", "order of atomics"] {
+        assert_eq!(held(what).verdict, warpsight_probe::Verdict::Consistent, "{:?}", held(what));
+    }
+    assert_eq!((held("register file").expected, held("register file").found), (Some(70_272.0), Some(69_888.0)));
+    let peak = held("peak f32");
+    assert!(peak.verdict == warpsight_probe::Verdict::Uncheckable && peak.why.contains("peak.fp32_one_core"), "{peak:?}");
+    let chase = found.curves.iter().find(|curve| curve.title.contains("read of an image")).expect("a curve");
+    assert!(chase.confidence[0] > 0.9, "{:?}", chase.confidence);
+    assert!(matches!(
+        &found.facts["cores"],
+        Finding::Number(Fact::Known { value: 2.0, source: warpsight_ir::profile::Source::Vendor, .. })
+    ));
 }
 
 /// A cache of images to write a recording of.

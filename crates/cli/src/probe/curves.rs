@@ -33,6 +33,11 @@ pub fn svg(curve: &Curve) -> Result<String, PlotError> {
     })
 }
 
+/// A place along a curve's x, as its axis has it.
+pub fn along(curve: &Curve, at: f64) -> String {
+    Numbers::of(&curve.x, 0.0).text(at)
+}
+
 /// How numbers along an axis are written.
 struct Numbers {
     /// What the axis's name says that it counts.

@@ -34,7 +34,8 @@ pub struct Found {
     pub notes: Vec<String>,
     /// What the measurements say.
     pub findings: Findings,
-    /// The findings held against themselves.
+    /// The findings held against themselves, whatever version wrote them.
+    #[serde(skip_deserializing)]
     pub consistency: Vec<Consistency>,
 }
 
@@ -146,7 +147,9 @@ impl Found {
             let known = format!("the format {} of findings is not known here, only {FORMAT}", format.format);
             return Err(refused(known).help("a newer warpsight wrote it; `warpsight probe --replay` analyses the records anew"));
         }
-        serde_json::from_str(&text).map_err(|error| refused(format!("the findings are damaged: {error}")))
+        let mut found: Self = serde_json::from_str(&text).map_err(|error| refused(format!("the findings are damaged: {error}")))?;
+        found.consistency = consistency(&found.findings);
+        Ok(found)
     }
 }
 
@@ -180,7 +183,11 @@ fn finite(findings: &mut Findings) {
     for curve in &mut findings.curves {
         curve.points.retain(|point| point.iter().all(|number| number.is_finite()));
         curve.model.retain(|point| point.iter().all(|number| number.is_finite()));
-        curve.changes.retain(|number| number.is_finite());
+        // One of each change.
+        curve.confidence.resize(curve.changes.len(), 0.0);
+        let changes: Vec<(f64, f64)> = curve.changes.iter().copied().zip(curve.confidence.iter().copied()).collect();
+        let sure = |own: f64| if own.is_finite() { own.clamp(0.0, 1.0) } else { 0.0 };
+        (curve.changes, curve.confidence) = changes.into_iter().filter(|own| own.0.is_finite()).map(|(at, own)| (at, sure(own))).unzip();
     }
     findings.curves.retain(|curve| !curve.points.is_empty());
 }

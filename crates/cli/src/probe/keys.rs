@@ -22,19 +22,28 @@ const OTHERS: &str = "Others";
 const MOST_LISTED: usize = 4;
 
 /// Figures of papers by parts of keys; the first that fits holds.
-const FIGURES: [(&[&str], &str); 11] = [
+const FIGURES: [(&[&str], &str); 14] = [
     (&["local.split"], "001, table 1"),
-    (&["registers.", "concurrency."], "001, figure 5"),
+    (&["registers.", "concurrency.", "warp.granule", "group.max_size"], "001, figure 5"),
+    (&["texture.line_"], "000, figure 2"),
+    (&["texture.warp_shape"], "000, figure 3"),
     (&["warp.by_latency", "int.divide"], "001, figure 7"),
     (&["warp.", "lane.", "alu.per_core"], "001, figure 8"),
-    (&["peak."], "001, figure 11"),
+    (&["peak.", "special."], "001, figure 11"),
+    (&["fma."], NO_FIGURE),
     (&["bandwidth", "cores", "local.", "alu.", "cache."], "001, figure 9"),
     (&["texture.scaling"], "000, figure 4"),
     (&["texture.locality"], "000, figure 5"),
     (&["texture.fit", "texture.paper000"], "000, figure 2"),
-    (&["capacity_bytes", "line_bytes", "latency", ".sets", ".ways", "geometries", "instances"], "001, figure 6"),
-    (&["read."], "001, figure 9"),
+    (
+        &["capacity_bytes", "line_bytes", "latency", ".sets", ".ways", "geometries", "instances", "end_bytes", "fetch_bytes", "per_core"],
+        "001, figure 6",
+    ),
+    (&["read.", "image.max", "reach_bytes", "miss_s", "texture.layout"], "001, figure 9"),
 ];
+/// Parts of a device of which neither paper has a figure, by the first words of keys.
+const BEYOND: [&str; 9] = ["timer", "launch", "clock", "int", "branch", "barrier", "loop", "image", "groups"];
+const NO_FIGURE: &str = "in neither";
 
 /// Shapes of a cache that are shown.
 const SHAPES: usize = 3;
@@ -50,9 +59,10 @@ pub fn parts() -> impl Iterator<Item = &'static str> {
     PARTS.iter().map(|part| part.0).chain([OTHERS])
 }
 
-/// The figure that shows what a key says, or a dash.
+/// The figure that shows what a key says, or that there is none; a dash for keys that are not known here.
 pub fn figure(key: &str) -> &'static str {
-    FIGURES.iter().find(|(words, _)| words.iter().any(|word| key.contains(word))).map_or("-", |figure| figure.1)
+    let beyond = || if BEYOND.contains(&key.split('.').next().unwrap_or(key)) { NO_FIGURE } else { "-" };
+    FIGURES.iter().find(|(words, _)| words.iter().any(|word| key.contains(word))).map_or_else(beyond, |figure| figure.1)
 }
 
 /// What a number counts.
@@ -242,6 +252,9 @@ mod tests {
         assert_eq!((part("local.split"), figure("local.split")), ("Local memory", "001, table 1"));
         assert_eq!((part("cache.texture_and_buffer"), figure("warp.by_latency")), ("Caches in common", "001, figure 7"));
         assert_eq!((part("tomorrow.key"), figure("tomorrow.key")), ("Others", "-"));
+        let known =
+            ["barrier.cost_s", "image.address_s", "special.rate", "fma.latency_s", "texture.line_16b.x_texels", "buffer.l1.end_bytes"];
+        assert_eq!(known.map(figure), ["in neither", "in neither", "001, figure 11", "in neither", "000, figure 2", "001, figure 6"]);
         let figures = ["texture.fit_error.warp", "texture.scaling.row.gain", "texture.locality.group"].map(figure);
         assert_eq!(figures, ["000, figure 2", "000, figure 4", "000, figure 5"]);
         assert!(parts().any(|own| own == part("tomorrow.key")));

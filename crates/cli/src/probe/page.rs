@@ -84,6 +84,12 @@ fn all_curves(page: &mut Page, found: &Found) {
             Ok(svg) => page.drawing(Some(&svg)),
             Err(error) => page.text(&format!("{error}.")),
         }
+        let changes =
+            curve.changes.iter().zip(&curve.confidence).map(|(at, sure)| format!("{} (confidence {sure:.4})", curves::along(curve, *at)));
+        let changes: Vec<String> = changes.collect();
+        if !changes.is_empty() {
+            page.text(&format!("It changes at {}.", changes.join(", ")));
+        }
     }
     if found.findings.curves.is_empty() {
         page.text("There is none.");
@@ -91,16 +97,20 @@ fn all_curves(page: &mut Page, found: &Found) {
 }
 
 fn agreement(page: &mut Page, found: &Found) {
-    page.section("consistency", "Held against itself", "Two ways to one number.");
-    let head = ["what", "expected", "found", "agrees"];
+    let says = "Two ways to one number, neither made of the other; of what is not checkable stands why.";
+    page.section("consistency", "Held against itself", says);
+    let head = ["what", "expected", "found", "verdict", "why"];
     page.rows(
         head.iter().map(|heading| escape(heading)),
         found.consistency.iter().enumerate().map(|(i, one)| {
-            let number = |name: &str, value: f64| {
-                format!("<td class=\"number\" data-at=\"/consistency/{i}/{name}\" data-value=\"{value}\">{}</td>", digits(value))
+            let number = |name: &str, value: Option<f64>| match value {
+                Some(value) => {
+                    format!("<td class=\"number\" data-at=\"/consistency/{i}/{name}\" data-value=\"{value}\">{}</td>", digits(value))
+                }
+                None => word("-"),
             };
-            let agrees = if one.agrees { "yes" } else { "no" };
-            vec![word(&one.what), number("expected", one.expected), number("found", one.found), word(agrees)]
+            let verdict = word(one.verdict.word());
+            vec![word(&one.what), number("expected", one.expected), number("found", one.found), verdict, word(&one.why)]
         }),
     );
     page.section("contradictions", "Contradictions", "");

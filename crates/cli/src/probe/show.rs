@@ -41,10 +41,11 @@ pub fn show(found: &Found) -> Result<(), Failure> {
     list("Contradictions", &found.findings.contradictions)?;
     if !found.consistency.is_empty() {
         out("\nHeld against itself")?;
-        let mut rows = table(&[Keep("what"), Keep("expected"), Keep("found"), Keep("agrees")]);
+        let mut rows = table(&[Keep("what"), Keep("expected"), Keep("found"), Keep("verdict"), Keep("why")]);
         for one in &found.consistency {
-            let agrees = if one.agrees { "yes" } else { "NO" };
-            rows.add_row([one.what.clone(), digits(one.expected), digits(one.found), agrees.to_owned()]);
+            let number = |value: Option<f64>| value.map_or("-".to_owned(), digits);
+            let verdict = one.verdict.word().to_owned();
+            rows.add_row([one.what.clone(), number(one.expected), number(one.found), verdict, one.why.clone()]);
         }
         out(rows)?;
     }

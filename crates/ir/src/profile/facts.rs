@@ -124,6 +124,8 @@ impl Profile {
                 ("schedulers", Number::Count(&p.schedulers)),
                 ("warps", Number::Other),
                 ("register_file", Number::Other),
+                ("warps_full", Number::Count(&p.warps_full)),
+                ("warps_half", Number::Count(&p.warps_half)),
                 ("lane_order", Number::Other),
                 ("barrier", Number::Seconds(&p.barrier)),
                 ("division", Number::Seconds(&p.division)),

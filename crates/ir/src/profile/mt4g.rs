@@ -59,17 +59,24 @@ impl Reader<'_> {
         Fact::known(value, Source::Vendor, self.cite(said))
     }
 
+    /// A fact; of a partial file, that it is unknown where something that it is made of is missing.
+    fn fact<T>(&self, of: impl FnOnce() -> Fact<T>) -> Fact<T> {
+        self.file.told(of).unwrap_or_else(Fact::unknown)
+    }
+
     fn count(&self, group: &Group, key: &str) -> Fact<u32> {
-        self.stated(group.count(key), format_args!("{}: as the driver states it", group.path(key)))
+        self.fact(|| self.stated(group.count(key), format_args!("{}: as the driver states it", group.path(key))))
     }
 
     fn profile(&self) -> Profile {
         let (general, nvidia) = (self.file.group("general"), self.file.is_nvidia());
-        let name = general.text("name");
+        let name = self.file.told(|| general.text("name")).unwrap_or_else(|_| "unnamed".into());
+        let capability = || (general.count("computeCapability.major"), general.count("computeCapability.minor"));
+        let capability = self.file.told(capability).ok();
         Profile {
             name: name.to_lowercase().split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect::<Vec<_>>().join("-"),
             description: format!("{name} as MT4G found it on {}", self.file.day()),
-            architecture: architecture(nvidia, general.count("computeCapability.major"), general.count("computeCapability.minor")),
+            architecture: capability.and_then(|(major, minor)| architecture(nvidia, major, minor)),
             execution: self.execution(nvidia),
             memory: self.memory(nvidia),
             image: Images { max_width: silent(), max_height: silent(), layout: silent() },
@@ -79,16 +86,14 @@ impl Reader<'_> {
 
     fn execution(&self, nvidia: bool) -> Execution {
         let (compute, shared) = (self.file.group("compute"), self.file.group("memory.shared"));
-        let cores = compute.count("multiProcessorCount");
-        let (threads, warp) = (compute.count("maxThreadsPerMultiProcessor"), compute.count("warpSize"));
-        let local = shared.number("sharedMemPerMultiProcessor", "bytes");
+        let warps = || compute.count("maxThreadsPerMultiProcessor") / compute.count("warpSize").max(1);
+        let local = || shared.number("sharedMemPerMultiProcessor", "bytes");
         let said = shared.path("sharedMemPerMultiProcessor");
-        let clock = general_clock(self.file);
         Execution {
             cores: self.count(&compute, "multiProcessorCount"),
-            clock: self.stated(clock, "general.clockRate: the highest, as the driver states it"),
+            clock: self.fact(|| self.stated(general_clock(self.file), "general.clockRate: the highest, as the driver states it")),
             warp: self.count(&compute, "warpSize"),
-            max_warps: self.stated(threads / warp.max(1), "compute.maxThreadsPerMultiProcessor / warpSize"),
+            max_warps: self.fact(|| self.stated(warps(), "compute.maxThreadsPerMultiProcessor / warpSize")),
             max_groups: if nvidia {
                 self.count(&compute, "maxBlocksPerMultiProcessor")
             } else {
@@ -104,20 +109,26 @@ impl Reader<'_> {
             warp_granule: silent(),
             max_group_size: self.count(&compute, "maxThreadsPerBlock"),
             max_barriers: silent(),
-            local: if nvidia {
-                self.stated(Bytes(local), format_args!("{said}: as the driver states it"))
-            } else {
-                self.stated(Bytes(local / f64::from(cores.max(1))), format_args!("{said} / multiProcessorCount: HIP states the sum of all"))
-            },
+            local: self.fact(|| match nvidia {
+                true => self.stated(Bytes(local()), format_args!("{said}: as the driver states it")),
+                false => {
+                    let own = local() / f64::from(compute.count("multiProcessorCount").max(1));
+                    self.stated(Bytes(own), format_args!("{said} / multiProcessorCount: HIP states the sum of all"))
+                }
+            }),
             local_granule: silent(),
-            local_reserved: self.stated(
-                Bytes(shared.number("reservedSharedMemPerBlock", "bytes")),
-                format_args!("{}: as the driver states it", shared.path("reservedSharedMemPerBlock")),
-            ),
-            fma_per_clock: self.stated(
-                compute.count("numberOfCoresPerMultiProcessor").into(),
-                "compute.numberOfCoresPerMultiProcessor: FP32 units, a multiply-add a clock each",
-            ),
+            local_reserved: self.fact(|| {
+                self.stated(
+                    Bytes(shared.number("reservedSharedMemPerBlock", "bytes")),
+                    format_args!("{}: as the driver states it", shared.path("reservedSharedMemPerBlock")),
+                )
+            }),
+            fma_per_clock: self.fact(|| {
+                self.stated(
+                    compute.count("numberOfCoresPerMultiProcessor").into(),
+                    "compute.numberOfCoresPerMultiProcessor: FP32 units, a multiply-add a clock each",
+                )
+            }),
             fma16_per_clock: silent(),
             fma64_per_clock: silent(),
             lsu_lanes: silent(),
@@ -153,10 +164,10 @@ impl Reader<'_> {
             llc: self.last_level(),
             local_bandwidth: silent(),
             dram_bandwidth: bandwidth(&main),
-            dram_latency: self.latency(&main.latency("latency"), &main.path("latency")),
-            sector: self.size(&l1.size("fetchGranularity"), &l1.path("fetchGranularity")),
-            dram_fetch: self.size(&l2.size("fetchGranularity"), &l2.path("fetchGranularity")),
-            l2_effective: if nvidia { self.size(&l2.size("segmentSize"), &l2.path("segmentSize")) } else { segments() },
+            dram_latency: self.waits(&main),
+            sector: self.sized(&l1, "fetchGranularity"),
+            dram_fetch: self.sized(&l2, "fetchGranularity"),
+            l2_effective: if nvidia { self.sized(&l2, "segmentSize") } else { segments() },
             tlb: Tlb {
                 page: silent(),
                 reach: silent(),
@@ -166,37 +177,41 @@ impl Reader<'_> {
     }
 
     fn first_level(&self, group: &Group) -> Cache {
-        let cores = self.file.group("compute").count("multiProcessorCount");
         let amount = group.path("amountPerMultiprocessor");
         Cache {
-            bytes: self.size(&group.size("size"), &group.path("size")),
+            bytes: self.sized(group, "size"),
             line: line(group),
             ways: silent(),
             set_hash: silent(),
             instances: match group.optional("amountPerMultiprocessor") {
-                Some(own) => self.found(own * cores, format_args!("{amount} · multiProcessorCount")),
+                Some(own) => self.fact(|| {
+                    let cores = self.file.group("compute").count("multiProcessorCount");
+                    self.found(own * cores, format_args!("{amount} · multiProcessorCount"))
+                }),
                 None => Fact::unknown(format!("the file of MT4G has no `{amount}`")),
             },
             bandwidth: silent(),
-            latency: self.latency(&group.latency("latency"), &group.path("latency")),
+            latency: self.waits(group),
         }
     }
 
     fn second_level(&self, group: &Group, nvidia: bool) -> Cache {
-        let whole = group.number("size", "bytes");
+        let whole = || group.number("size", "bytes");
         let (bytes, instances) = if nvidia {
-            let segment = group.size("segmentSize");
-            let parts = whole / segment.bytes;
             let said = format!("{} / {}", group.path("size"), group.path("segmentSize"));
-            match parts.fract() == 0.0 && (1.0..=1024.0).contains(&parts) {
-                true => (self.size(&segment, &group.path("segmentSize")), self.found(parts as u32, said)),
-                false => {
+            match self.file.told(|| whole() / group.size("segmentSize").bytes) {
+                Ok(parts) if parts.fract() == 0.0 && (1.0..=1024.0).contains(&parts) => {
+                    (self.sized(group, "segmentSize"), self.found(parts as u32, said))
+                }
+                Ok(parts) => {
                     let why = format!("{said} is {parts}, no number of parts");
                     (Fact::unknown(why.clone()), Fact::unknown(why))
                 }
+                // A file that has one of both says what that is.
+                Err(why) => (self.sized(group, "segmentSize"), Fact::unknown(why)),
             }
         } else {
-            (self.stated(Bytes(whole), format_args!("{}: as the driver states it", group.path("size"))), segments())
+            (self.fact(|| self.stated(Bytes(whole()), format_args!("{}: as the driver states it", group.path("size")))), segments())
         };
         Cache {
             bytes,
@@ -205,7 +220,7 @@ impl Reader<'_> {
             set_hash: silent(),
             instances,
             bandwidth: bandwidth(group),
-            latency: self.latency(&group.latency("latency"), &group.path("latency")),
+            latency: self.waits(group),
         }
     }
 
@@ -224,13 +239,14 @@ impl Reader<'_> {
         }
         let group = self.file.group("memory.l3");
         Cache {
-            bytes: self.stated(Bytes(group.number("size", "bytes")), "memory.l3.size: as the driver states it"),
+            bytes: self.fact(|| self.stated(Bytes(group.number("size", "bytes")), "memory.l3.size: as the driver states it")),
             line: line(&group),
             ways: silent(),
             set_hash: silent(),
             instances: segments(),
             bandwidth: bandwidth(&group),
-            latency: silent(),
+            // That tool's own files have none.
+            latency: if self.file.has("memory.l3.latency") { self.waits(&group) } else { silent() },
         }
     }
 
@@ -244,6 +260,16 @@ impl Reader<'_> {
             return Fact::unknown(format!("MT4G says {bytes} bytes ({path}) with a confidence of {confidence:.3}, which says nothing"));
         }
         self.found(Bytes(*bytes), format_args!("{path}: {method}, confidence {confidence:.3}"))
+    }
+
+    /// A size of a table.
+    fn sized(&self, group: &Group, key: &str) -> Fact<Bytes> {
+        self.fact(|| self.size(&group.size(key), &group.path(key)))
+    }
+
+    /// A table's latency.
+    fn waits(&self, group: &Group) -> Fact<Cycles> {
+        self.fact(|| self.latency(&group.latency("latency"), &group.path("latency")))
     }
 
     fn latency(&self, latency: &Latency, path: &str) -> Fact<Cycles> {

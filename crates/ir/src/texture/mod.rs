@@ -35,8 +35,13 @@ pub struct TexelFit {
     pub lane: Seconds,
     /// What strides to other blocks take, by rising area of the blocks; what a block costs is beyond what smaller ones do.
     pub blocks: Vec<BlockCost>,
-    /// Blocks of the smallest size that are held (C of paper 000): of those left that many blocks ago, half are still there.
-    pub lines: f64,
+    /// Blocks of the smallest size that are held (C of paper 000): of those left that many blocks ago, half are still there. `None` where no
+    /// measured path comes back to blocks that it left: then all are taken to be held.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lines: Option<f64>,
+    /// Why `lines` are not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lines_unknown: Option<String>,
     /// How sharply what is held ends: 1 fades over several times as many blocks, large numbers end at once, as least recently used lines of
     /// one set do.
     pub fading: f64,
@@ -79,12 +84,12 @@ impl TextureFit {
 impl TexelFit {
     /// The part of blocks of the smallest size that are still held when so many others were visited since.
     pub fn held(&self, since: f64) -> f64 {
-        held(since, self.lines, self.fading)
+        self.lines.map_or(1.0, |lines| held(since, lines, self.fading))
     }
 
     /// Whether all its numbers are.
     pub fn is_finite(&self) -> bool {
-        let own = [self.hit.0, self.lane.0, self.lines, self.fading, self.error, self.warp_error.unwrap_or(0.0)];
+        let own = [self.hit.0, self.lane.0, self.lines.unwrap_or(0.0), self.fading, self.error, self.warp_error.unwrap_or(0.0)];
         own.into_iter().chain(self.blocks.iter().flat_map(|cost| [cost.first.0, cost.further.0])).all(f64::is_finite)
     }
 
@@ -156,7 +161,7 @@ mod tests {
     }
     fn fit() -> TexelFit {
         let blocks = vec![cost(2, 1, 10.0, 1.0), cost(4, 4, 100.0, 7.0)];
-        TexelFit { texel_bytes: 16, hit: Seconds(50.0), lane: Seconds(0.5), blocks, lines: 4.0, fading: 64.0, ..TexelFit::default() }
+        TexelFit { texel_bytes: 16, hit: Seconds(50.0), lane: Seconds(0.5), blocks, lines: Some(4.0), fading: 64.0, ..TexelFit::default() }
     }
 
     #[test]

@@ -64,7 +64,7 @@ impl<'p> Coarse<'p> {
                 texture: line(&m.texture_l1.line),
                 buffer: line(&first.line),
                 sector: m.sector.get().map_or(line(&first.line), |bytes| bytes.0.min(asked_at_once(on).unwrap_or(f64::INFINITY))),
-                layout: on.image.layout.get().copied().unwrap_or(ASSUMED),
+                layout: on.likely_layout().unwrap_or(ASSUMED),
                 banks: banks(on),
             },
             cores,

@@ -4,7 +4,7 @@ use super::ask::{Answer, Asked, Series, Spread, fastest, go_on, points, series, 
 use super::cores::{cores, full};
 use super::kernels::Kernel;
 use super::kernels::chains::Chains;
-use super::kernels::vectors::Vectors;
+use super::kernels::vectors::{Of, Vectors};
 use super::steady::plan;
 use super::timer::unknown;
 use super::{Aspect, Seen};
@@ -36,8 +36,9 @@ pub(super) fn aspect() -> Aspect {
             needs: Needs::Programs,
             share: 1.0,
             plan: |context: &Context| {
-                let (full, halves) = (full(context.device), context.device.limits.f16);
-                plan(NAME, move |asked| measured(asked, full, halves))
+                let (full, limits) = (full(context.device), &context.device.limits);
+                let (halves, doubles) = (limits.f16, limits.f64);
+                plan(NAME, move |asked| measured(asked, full, halves, doubles))
             },
         },
         analyse,
@@ -45,13 +46,18 @@ pub(super) fn aspect() -> Aspect {
 }
 
 /// Everything, one after the other.
-fn measured(asked: &Asked, full: u32, halves: bool) -> Answer<()> {
+fn measured(asked: &Asked, full: u32, halves: bool, doubles: bool) -> Answer<()> {
     go_on(latency(asked))?;
     go_on(peak(asked, full))?;
+    go_on(one_core(asked, full))?;
     go_on(alone(asked))?;
     go_on(by_width(asked, full))?;
     if halves {
         go_on(of_halves(asked, full))?;
+    }
+    go_on(of_vectors(asked, full, 1, Of::Roots))?;
+    if doubles {
+        go_on(of_vectors(asked, full, 1, Of::Doubles))?;
     }
     Ok(())
 }
@@ -72,6 +78,16 @@ fn peak(asked: &Asked, full: u32) -> Answer<Spread> {
     }))
 }
 
+/// Operations a second of one core: of one group of as many work-items as there may be, which has it for itself.
+fn one_core(asked: &Asked, full: u32) -> Answer<Spread> {
+    // The units of a core share the warps of the group: two, four or three of them evenly.
+    let shapes = [4, 16].into_iter().flat_map(|chains| [full, full / 4 * 3].map(|lanes| (lanes.max(1), chains)));
+    fastest(shapes.map(|(lanes, chains)| {
+        let kernel = Chains { groups: 1, lanes, chains, steps: 256 / chains, waits: false }.kernel();
+        Ok(asked.trip(&kernel)?.under(kernel.amounts.operations))
+    }))
+}
+
 /// Operations a second of a kernel that all cores work on.
 fn rate(asked: &Asked, kernel: &Kernel) -> Answer<Spread> {
     Ok(asked.even_trip(kernel)?.under(kernel.amounts.operations))
@@ -85,18 +101,18 @@ fn alone(asked: &Asked) -> Answer<Spread> {
 
 /// Operations a second of all cores by the numbers of a vector, of the widths that the device has.
 fn by_width(asked: &Asked, full: u32) -> Answer<Series<u32>> {
-    series(WIDTHS, |width| of_vectors(asked, full, width, false))
+    series(WIDTHS, |width| of_vectors(asked, full, width, Of::Floats))
 }
 
 /// Operations a second of all cores in half precision, of the width that is the fastest.
 fn of_halves(asked: &Asked, full: u32) -> Answer<Spread> {
-    fastest(WIDTHS_OF_HALVES.into_iter().map(|width| of_vectors(asked, full, width, true)))
+    fastest(WIDTHS_OF_HALVES.into_iter().map(|width| of_vectors(asked, full, width, Of::Halves)))
 }
 
 /// Operations a second of all cores on vectors of so many numbers.
-fn of_vectors(asked: &Asked, full: u32, width: u32, halves: bool) -> Answer<Spread> {
+fn of_vectors(asked: &Asked, full: u32, width: u32, of: Of) -> Answer<Spread> {
     let (groups, lanes) = (cores(asked, full)?.0 * EACH, (full / SHAPES[0].0).max(1));
-    rate(asked, &Vectors { groups, lanes, width, halves }.kernel())
+    rate(asked, &Vectors { groups, lanes, width, of }.kernel())
 }
 
 /// Hz, as the driver says it.
@@ -117,6 +133,9 @@ fn analyse(seen: &Seen) -> Findings {
         |told: &Result<Spread, String>, cite| told.as_ref().map_or_else(|why| Fact::unknown(why.as_str()), |number| number.fact(cite));
     found.number("fma.latency_s", fact(&latency, "trips of 96 and of 32 dependent multiply-adds by one work-item"));
     found.number("peak.fp32", fact(&peak, "independent multiply-adds of full cores, 2 operations each"));
+    let one = told(one_core(&asked, full));
+    found
+        .number("peak.fp32_one_core", fact(&one, "independent multiply-adds of one group as large as may be, which has a core for itself"));
     let halves = match seen.device.limits.f16.then(|| told(of_halves(&asked, full))) {
         None => Fact::absent("the device does not compute in half precision"),
         Some(rate) => {
@@ -124,8 +143,15 @@ fn analyse(seen: &Seen) -> Findings {
         }
     };
     found.number("peak.fp16", halves);
+    let doubles = match seen.device.limits.f64.then(|| told(of_vectors(&asked, full, 1, Of::Doubles))) {
+        None => Fact::absent("the device does not compute in double precision"),
+        Some(rate) => fact(&rate, "independent multiply-adds of full cores in double precision, 2 operations each"),
+    };
+    found.number("peak.fp64", doubles);
+    let roots = told(of_vectors(&asked, full, 1, Of::Roots));
+    found.number("special.rate", fact(&roots, "independent square roots of full cores"));
     for width in WIDTHS {
-        if let Ok(rate) = told(of_vectors(&asked, full, width, false)) {
+        if let Ok(rate) = told(of_vectors(&asked, full, width, Of::Floats)) {
             found.number(format!("peak.fp32_x{width}"), rate.fact(format!("independent multiply-adds on vectors of {width}")));
         }
     }

@@ -2,7 +2,7 @@
 
 use super::ask::{self, Answer, Asked, Series, Spread, Stop, go_on, if_possible, points, told};
 use super::cores::{cores, full};
-use super::kernels::loads::{Fetches, Locals};
+use super::kernels::loads::{Constants, Fetches, Locals, Stores};
 use super::kernels::streams::{LANES, Streamed, Swept};
 use super::registers;
 use super::steady::plan;
@@ -32,6 +32,10 @@ const VALUES: u32 = 16;
 const APART: u64 = 16 << 20;
 /// Sides of images, fetched from wholly: two texels are all that the smallest cache may hold.
 const IMAGES: [(u32, u32); 7] = [(2, 1), (2, 2), (4, 4), (8, 8), (16, 16), (64, 64), (256, 256)];
+/// Vectors of four words that constants are read of: a cache of constants is hardly smaller.
+const CONSTANTS: u32 = 64;
+/// Rows of an image that is written, at most: images of all devices have as many.
+const ROWS: u32 = 4096;
 /// Rates of a level are equal but for this part.
 const LEVEL: f64 = 0.06;
 /// Footprints in a row that make a level, where its size is not known.
@@ -52,7 +56,9 @@ pub(super) fn aspect() -> Aspect {
                     go_on(stream(asked, limits, |groups| Streamed::read(groups, seed)))?;
                     go_on(stream(asked, limits, |groups| Streamed::written(groups, 4, seed)))?;
                     go_on(images(asked, limits))?;
-                    go_on(local(asked, limits))
+                    go_on(local(asked, limits))?;
+                    go_on(constant(asked, limits))?;
+                    if limits.images { go_on(stored(asked, limits)) } else { Ok(()) }
                 })
             },
         },
@@ -66,6 +72,8 @@ struct Limits {
     full: u32,
     /// Bytes of the largest footprint.
     largest: u64,
+    /// Whether there are images.
+    images: bool,
 }
 
 impl Limits {
@@ -73,7 +81,8 @@ impl Limits {
         let memory = device.limits.max_allocation.unwrap_or(LARGEST).min(device.limits.memory.unwrap_or(u64::MAX) / 4);
         let cache = Context { device, scale, seed: 0 }.l2_bytes();
         let largest = if scale == Scale::Tiny { 64 << 10 } else { LARGEST.max(CACHES * cache) };
-        Self { full: full(device), largest: largest.min(memory) }
+        let images = device.limits.image_2d.is_some_and(|(width, height)| width.min(height) >= ROWS);
+        Self { full: full(device), largest: largest.min(memory), images }
     }
 }
 
@@ -150,6 +159,21 @@ fn local(asked: &Asked, limits: Limits) -> Answer<Spread> {
     Ok(asked.even_trip(&kernel)?.under(kernel.amounts.bytes))
 }
 
+/// Bytes a second of a few constants.
+fn constant(asked: &Asked, limits: Limits) -> Answer<Spread> {
+    let groups = cores(asked, limits.full)?.0 * EACH;
+    let kernel = Constants { groups, lanes: LANES.min(limits.full), places: CONSTANTS }.kernel();
+    Ok(asked.even_trip(&kernel)?.under(kernel.amounts.bytes))
+}
+
+/// Bytes a second that are stored to an image.
+fn stored(asked: &Asked, limits: Limits) -> Answer<Spread> {
+    let groups = (cores(asked, limits.full)?.0 * EACH).min(ROWS);
+    let rows = 1 << (ROWS / groups).ilog2().min(3);
+    let kernel = Stores { groups, lanes: LANES.min(limits.full), rows }.kernel();
+    Ok(asked.even_trip(&kernel)?.under(kernel.amounts.bytes))
+}
+
 fn analyse(seen: &Seen) -> Findings {
     let mut found = Findings::default();
     let asked = Asked::new(NAME, seen.records);
@@ -196,9 +220,27 @@ fn analyse(seen: &Seen) -> Findings {
         ("read.bandwidth", read, "loads of much memory, every byte once"),
         ("write.bandwidth", written, "stores to much memory, every byte once"),
         ("local.bandwidth", told(local(&asked, limits)), "loads of vectors of four words by neighbouring work-items"),
+        (
+            "constant.bandwidth",
+            told(constant(&asked, limits)),
+            "loads of vectors of four words of 1 KiB of constants by neighbouring work-items",
+        ),
     ];
     for (key, answer, cite) in rest {
         found.number(key, answer.map_or_else(Fact::unknown, |rate| rate.fact(cite)));
+    }
+    let stores = match limits.images {
+        false => Fact::absent("the driver lists no images of two dimensions that are large enough"),
+        true => {
+            told(stored(&asked, limits)).map_or_else(Fact::unknown, |rate| rate.fact("stores of texels by every group to rows of its own"))
+        }
+    };
+    found.number("image.write_bandwidth", stores);
+    for level in ["texture.l2", "texture.l3"].into_iter().filter(|level| seen.found.get(&format!("{level}.capacity_bytes")).is_some()) {
+        // Groups of a core that fetch the same rows find in the first level what others brought.
+        let way = level.replace("texture", "buffer");
+        let why = format!("fetches that no two groups of a core make of the same rows are not timed; `{way}.bandwidth` is that of loads");
+        unknown(&mut found, &[&format!("{level}.bandwidth")], &why);
     }
     found
 }

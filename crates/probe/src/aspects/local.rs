@@ -1,6 +1,6 @@
 //! Local memory: its banks, and how much of it a group may have.
 
-use super::ask::{Answer, Asked, Series, Stop, go_on, if_possible, largest, points, told};
+use super::ask::{Answer, Asked, Series, Spread, Stop, go_on, if_possible, largest, points, told};
 use super::cores::full;
 use super::kernels::loads::Locals;
 use super::steady::plan;
@@ -114,7 +114,7 @@ fn analyse(seen: &Seen) -> Findings {
             let fact = match banks {
                 Some(banks) => {
                     let cite = "words between lanes from which on no larger distance is slower: all lanes then use one bank";
-                    Fact::known(f64::from(banks), Source::Measured, cite)
+                    Spread::exact(f64::from(banks)).fact(cite)
                 }
                 None if times.iter().all(|(_, time)| time.value < MORE * times[0].1.value) => {
                     Fact::absent("loads of local memory take as long at any distance of lanes")

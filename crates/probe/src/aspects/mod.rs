@@ -72,6 +72,7 @@ pub fn all() -> Vec<Aspect> {
 pub fn analyse(device: &DeviceInfo, records: &[Record]) -> Findings {
     let mut found = each(&all(), device, &kept(records));
     found.extend(steady::analyse(records));
+    found.confident();
     if device.clock == Some(TimeSource::Simulated) {
         found.from(Source::Measured, Source::Simulated);
     }

@@ -6,7 +6,7 @@ use super::kernels::streams::{Streamed, Swept};
 use super::steady::plan;
 use super::{Aspect, Seen};
 use crate::{Context, Curve, Findings, Needs, Phase};
-use warpsight_ir::profile::{Fact, Source};
+use warpsight_ir::profile::Fact;
 
 const NAME: &str = "reads";
 /// Words of an access.
@@ -59,9 +59,14 @@ fn analyse(seen: &Seen) -> Findings {
     let width = match told(series(WIDTHS, reads)) {
         Ok(rates) => {
             let best = rates.iter().map(|(_, rate)| rate.value).fold(0.0, f64::max);
-            match rates.iter().find(|(_, rate)| rate.value >= (1.0 - AS_GOOD) * best) {
-                Some((width, _)) => {
-                    Fact::known(f64::from(*width), Source::Measured, "words of the smallest access that reaches the best bandwidth")
+            // The smallest that reaches it, by the upper ends of rates, as measured, and by their lower ends.
+            let first =
+                |of: fn(&Spread) -> f64| rates.iter().find(|(_, rate)| of(rate) >= (1.0 - AS_GOOD) * best).map(|own| f64::from(own.0));
+            let widest = rates.iter().map(|own| f64::from(own.0)).fold(0.0, f64::max);
+            match first(|rate| rate.value) {
+                Some(width) => {
+                    let (lo, hi) = (first(|rate| rate.hi).unwrap_or(width), first(|rate| rate.lo).unwrap_or(widest));
+                    Spread { lo, value: width, hi }.fact("words of the smallest access that reaches the best bandwidth")
                 }
                 None => Fact::unknown("no width was measured"),
             }

@@ -103,6 +103,7 @@ fn at_once_by_values(asked: &Asked, values: u32, full: u32) -> Answer<Vec<Edge>>
     let edges = edges(asked, &held, full)?;
     with_few(asked, values, &held, full)?;
     items(asked, &held, full)?;
+    with_all(asked, &held, full)?;
     Ok(edges)
 }
 
@@ -110,6 +111,12 @@ fn at_once_by_values(asked: &Asked, values: u32, full: u32) -> Answer<Vec<Edge>>
 fn items(asked: &Asked, held: &[Held], full: u32) -> Answer<u32> {
     let lanes = lanes(asked, &held[held.len() - 1], &held[0], full)?;
     Ok(at_once(asked, waiting(FEW, lanes))? * lanes)
+}
+
+/// Work-items that run at once with all values, in groups of several warps, and how many each of these has.
+fn with_all(asked: &Asked, held: &[Held], full: u32) -> Answer<(u32, u32)> {
+    let lanes = lanes(asked, &held[held.len() - 1], &held[0], full)?;
+    Ok((at_once(asked, waiting(held[0].values, lanes))? * lanes, lanes))
 }
 
 /// Work-items of groups that use registers up.
@@ -196,7 +203,14 @@ fn analyse(seen: &Seen) -> Findings {
         Ok(values) => values,
         Err(why) => {
             unknown(&mut found, &["registers.per_thread_max"], &why);
-            let keys = ["registers.per_core", "concurrency.full", "concurrency.half", "concurrency.most", "group.max_size"];
+            let keys = [
+                "registers.per_core",
+                "concurrency.full",
+                "concurrency.full_items",
+                "concurrency.half",
+                "concurrency.most",
+                "group.max_size",
+            ];
             unknown(&mut found, &keys, &why);
             found.facts.insert("registers.pooled".into(), Finding::Word(Fact::unknown(why)));
             return found;
@@ -225,6 +239,8 @@ fn analyse(seen: &Seen) -> Findings {
     let at_once = held.clone().and_then(|held| told(items(&asked, &held, full)));
     let cite = format!("groups of several warps with {FEW} values each that take as long as one");
     found.number("concurrency.items", at_once.map_or_else(Fact::unknown, |items| Spread::exact(items.into()).fact(cite)));
+    let all = held.clone().and_then(|held| told(with_all(&asked, &held, full)));
+    found.number("concurrency.full_items", all.map_or_else(Fact::unknown, |(items, lanes)| with_all_told(items, lanes, values, seen)));
     let edges = match held {
         Ok(held) => {
             at_once_together(&mut found, &held[0], &held[held.len() - 1]);
@@ -238,7 +254,17 @@ fn analyse(seen: &Seen) -> Findings {
     };
     let file = edges.map_or_else(Fact::unknown, |edges| file(&edges, values, seen.found.get("cores"), registers));
     found.number("registers.per_core", file);
+    let why = "how many groups run at once changes at few numbers of registers, whose differences are multiples of it: nothing tells it from these";
+    unknown(&mut found, &["registers.granule", "warp.granule"], why);
     found
+}
+
+/// Work-items that run at once with all values. Groups come whole: of each core all but one of another's might have room.
+fn with_all_told(items: u32, lanes: u32, values: u32, seen: &Seen) -> Fact<f64> {
+    let more = seen.found.get("cores").map_or(0.0, |cores| cores * f64::from(lanes - 1));
+    let items = f64::from(items);
+    Spread { lo: items, value: items, hi: items + more }
+        .fact(format!("groups of {lanes} work-items with {values} values each that take as long as one"))
 }
 
 /// Groups that run with all registers and with few.

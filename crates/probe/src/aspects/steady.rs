@@ -3,12 +3,12 @@
 //!
 //! Which measurements these are follows from the records alone, so that a run that goes on asks for the same, and the analysis sees the same.
 
-use super::ask::{Answer, Asked, Stop, Trips};
+use super::ask::{Answer, Asked, Spread, Stop, Trips};
 use super::kernels::Kernel;
 use super::kernels::chains::Chains;
 use crate::{Curve, Findings, Measurement, Outcome, Plan, Record};
 use std::collections::BTreeMap;
-use warpsight_ir::profile::{Fact, Source};
+use warpsight_ir::profile::Fact;
 
 /// The first word of a reference's name.
 const REFERENCE: &str = "reference";
@@ -236,7 +236,8 @@ pub(super) fn analyse(records: &[Record]) -> Findings {
         }
     }
     let fact = match worst {
-        Some(worst) => Fact::known(worst, Source::Measured, "a reference launch between measurements, its slowest over its best"),
+        // Times of two launches, neither of which is an estimate.
+        Some(worst) => Spread::exact(worst).fact("a reference launch between measurements, its slowest over its best"),
         None => Fact::unknown("no reference launch was timed"),
     };
     found.number("timer.slowdown", fact);

@@ -1,8 +1,8 @@
 //! The warp: how many neighbouring lanes have to go one way together, which take tickets in order, and how many more are free.
 
-use super::ask::{Answer, Asked, Series, Spread, go_on, largest, points, told};
+use super::ask::{Answer, Asked, Series, Spread, go_on, if_possible, largest, points, told};
 use super::cores::full;
-use super::kernels::pairs::{quotients, split};
+use super::kernels::pairs::{quotients, split_holding};
 use super::kernels::tickets::tickets;
 use super::steady::plan;
 use super::timer::unknown;
@@ -17,6 +17,8 @@ const LANES: u32 = 256;
 const BOTH: f64 = 1.4;
 /// A warp more takes so much longer at least.
 const STEP: f64 = 1.06;
+/// Values that work-items hold meanwhile: with as many as this some devices run narrower warps, or wider ones with none.
+const HOLDING: [u32; 2] = [48, 96];
 /// Groups that keep every core busy with dividing (001, section 3.1).
 const SATURATING: u32 = 1024;
 /// Where all are busy, a second warp of every group takes so much longer at least: as long again, but for cores with one group less.
@@ -33,6 +35,7 @@ pub(super) fn aspect() -> Aspect {
                 let full = full(context.device);
                 plan(NAME, move |asked| {
                     go_on(by_ways(asked, full))?;
+                    HOLDING.into_iter().try_for_each(|values| go_on(by_ways_holding(asked, full, values)))?;
                     go_on(by_order(asked, full))?;
                     go_on(by_latency(asked, full))?;
                     by_steps(asked, full)
@@ -45,7 +48,13 @@ pub(super) fn aspect() -> Aspect {
 
 /// The smallest blocks of lanes that go different ways without waiting for each other, and times by size of the blocks.
 pub(super) fn by_ways(asked: &Asked, full: u32) -> Answer<(Option<u32>, Series<u32>)> {
+    by_ways_holding(asked, full, 0)
+}
+
+/// The same of work-items that hold so many values.
+fn by_ways_holding(asked: &Asked, full: u32, values: u32) -> Answer<(Option<u32>, Series<u32>)> {
     let lanes = LANES.min(full);
+    let split = |lanes, block| split_holding(lanes, block, values);
     let whole = split(lanes, lanes);
     let trips = asked.trips(&whole)?;
     let together = asked.time(&whole, trips)?;
@@ -138,8 +147,10 @@ fn analyse(seen: &Seen) -> Findings {
     };
     let sizes = match (&ways, warp) {
         (_, Some(warp)) => {
-            let cite = "blocks of fewer lanes that go different ways through a branch wait for each other";
-            Fact::known(vec![f64::from(warp)], Source::Measured, cite)
+            // What the device refuses no kernel has; what there was no time for may be another size.
+            let other = |values| Ok((values, if_possible(by_ways_holding(&asked, full, values))?.and_then(|(other, _)| other)));
+            let others = told(HOLDING.into_iter().map(other).collect::<Answer<Vec<_>>>());
+            others.map_or_else(Fact::unknown, |others| sizes(warp, &others))
         }
         (Ok(_), None) => Fact::absent("lanes that go different ways through a branch do not wait for each other"),
         (Err(why), None) => Fact::unknown(&**why),
@@ -174,6 +185,26 @@ fn analyse(seen: &Seen) -> Findings {
         Err(why) => unknown(&mut found, &["warp.free_lanes"], &why),
     }
     found
+}
+
+/// All sizes of warps that were seen, that of work-items with few values first, and by what each was told.
+fn sizes(warp: u32, holding: &[(u32, Option<u32>)]) -> Fact<Vec<f64>> {
+    let mut all = vec![warp];
+    let mut cite =
+        format!("blocks of fewer lanes that go different ways through a branch wait for each other: {warp} lanes with few values");
+    for (values, told) in holding {
+        match told {
+            Some(other) => {
+                cite += &format!(", {other} with {values} more");
+                if !all.contains(other) {
+                    all.push(*other);
+                }
+            }
+            None => cite += &format!(", none told with {values} more"),
+        }
+    }
+    let numbers = || all.iter().copied().map(f64::from).collect::<Vec<_>>();
+    Fact::between(numbers(), numbers(), numbers(), Source::Measured, cite)
 }
 
 /// What groups that keep all cores busy tell.
@@ -211,5 +242,53 @@ fn curve(title: &str, x: &str, figure: Option<String>, times: &[(u32, Spread)], 
         points: points(times),
         changes: change.map(f64::from).into_iter().collect(),
         ..Curve::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Outcome, Record};
+
+    /// Records of a device whose warps have so many lanes where work-items hold so many values at most.
+    fn records(warps: &[(u32, u32)]) -> Vec<Record> {
+        let info = warpsight_run::open("sim:adreno640", &warpsight_run::Options::default()).expect("a device").info().clone();
+        let mut plan = (aspect().phase.plan)(&Context { device: &info, scale: crate::Scale::Quick, seed: 1 });
+        let mut records: Vec<Record> = vec![];
+        while let Some(measurement) = plan.ask(&records) {
+            let words: Vec<&str> = measurement.name.split(' ').collect();
+            let number = |word: &str| words.iter().position(|own| *own == word).and_then(|at| words[at + 1].parse::<u32>().ok());
+            let trips = words[words.len() - 2].parse::<f64>().expect("trips");
+            let mut record = Record::skipped(NAME, &measurement.name, "nothing of the kind");
+            if words[0] == "split" {
+                let held = number("holding").unwrap_or(0);
+                let warp = warps.iter().find(|(values, _)| held <= *values).map_or(1, |own| own.1);
+                let ways = if number("by").expect("a block") < warp { 2.0 } else { 1.0 };
+                record = Record { times_s: vec![1e-6 + 1e-6 * trips * ways; 3], outcome: Outcome::Verified, ..record };
+            }
+            records.push(record);
+        }
+        records
+    }
+
+    /// Warps of 128 lanes while these hold few values, and of 64 beyond: both are listed, with what tells them.
+    #[test]
+    fn warps_of_two_sizes_are_both_found() {
+        let info = warpsight_run::open("sim:adreno640", &warpsight_run::Options::default()).expect("a device").info().clone();
+        let of = |warps: &[(u32, u32)]| {
+            let (records, found) = (records(warps), Findings::default());
+            let found = (aspect().analyse)(&Seen { device: &info, records: &records, found: &found });
+            match found.facts.get("warp.sizes") {
+                Some(Finding::Numbers(Fact::Known { value, lo, hi, cite, .. })) => {
+                    assert!(lo.as_ref() == Some(value) && hi.as_ref() == Some(value));
+                    (value.clone(), cite.clone())
+                }
+                other => panic!("{other:?}"),
+            }
+        };
+        let (sizes, cite) = of(&[(64, 128), (600, 64)]);
+        assert_eq!(sizes, [128.0, 64.0]);
+        assert!(cite.ends_with("128 lanes with few values, 128 with 48 more, 64 with 96 more"), "{cite}");
+        assert_eq!(of(&[(600, 32)]).0, [32.0]);
     }
 }

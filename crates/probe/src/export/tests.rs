@@ -84,9 +84,19 @@ fn what_is_not_known_is_left_out() {
     let json = mt4g(&findings, &Stated { warp: None, timestamp: None, vendor: None, ..stated() }).unwrap();
     assert_eq!(json["memory"]["main"], json!({ "readBandwidth": { "unit": "GiB/s", "value": 1.0 } }));
     assert_eq!((json["compute"].get("warpSize"), &json["compute"]["multiProcessorCount"]), (None, &json!(68)));
-    assert_eq!((&json["meta"], json["general"].get("vendor")), (&json!({}), None));
+    assert_eq!((&json["meta"], json["general"].get("vendor")), (&json!({ "partial": true }), None));
+    // What is not in it is unknown, the rest is what it was.
+    let read = format::read(&json.to_string()).unwrap();
+    let reason = |fact: &Fact<u32>| fact.known_as("").unwrap_err().reason;
+    assert_eq!(reason(&read.execution.warp), "the file of MT4G has no `compute.warpSize`");
+    assert_eq!(reason(&read.execution.max_warps), "the file of MT4G has no `compute.warpSize`");
+    assert!(read.memory.dram_latency.get().is_none());
+    assert_eq!((read.execution.cores.get(), read.memory.buffer_l1.bytes.get()), (Some(&68), Some(&Bytes(65536.0))));
+    assert_eq!((read.memory.l2.bytes.get(), read.execution.local.get()), (Some(&Bytes(3145728.0)), Some(&Bytes(65536.0))));
     // A reader that wants all says what there is not, and nothing else.
-    let refused = format::read(&json.to_string()).unwrap_err().to_string();
+    let mut whole = json.clone();
+    whole["meta"] = json!({});
+    let refused = format::read(&whole.to_string()).unwrap_err().to_string();
     for missing in ["compute.warpSize", "general.vendor", "memory.main.latency.p50", "meta.timestamp"] {
         assert!(refused.contains(missing), "{missing}: {refused}");
     }
@@ -116,5 +126,20 @@ fn nothing_is_refused() {
     findings.number("timer.quantum_s", Fact::known(1e-9, Source::Measured, "a test"));
     assert_eq!(mt4g(&findings, &Stated::default()), Err(ExportError::Nothing));
     let some = mt4g(&findings, &Stated { warp: Some(32), ..Stated::default() }).unwrap();
-    assert_eq!(some, json!({ "compute": { "warpSize": 32 }, "general": {}, "memory": {}, "meta": {} }));
+    assert_eq!(some, json!({ "compute": { "warpSize": 32 }, "general": {}, "memory": {}, "meta": { "partial": true } }));
+}
+
+#[test]
+fn third_levels_are_exported_and_read_back() {
+    let mut findings = findings();
+    assert!(mt4g(&findings, &stated()).unwrap().pointer("/memory/l3").is_none());
+    let mut put = |key: &str, value: f64| findings.number(key, Fact::between(value, value, value, Source::Measured, "a test"));
+    put("buffer.l3.capacity_bytes", 33_554_432.0);
+    put("buffer.l3.line_bytes", 128.0);
+    put("buffer.l3.latency_cycles", 500.0);
+    let json = mt4g(&findings, &stated()).unwrap();
+    let profile = format::read(&json.to_string()).unwrap();
+    assert_eq!((profile.memory.llc.bytes.get(), profile.memory.llc.latency.get()), (Some(&Bytes(33_554_432.0)), Some(&Cycles(500.0))));
+    assert_eq!(json.pointer("/memory/l3/lineSize/size"), Some(&json!(128.0)));
+    assert!(json.pointer("/meta/partial").is_none(), "it has all that a file has");
 }

@@ -1,5 +1,6 @@
 //! What samples say: pure functions from numbers to facts, shared by what is measured here and what others recorded.
 
+pub mod change;
 pub mod levels;
 pub mod lru;
 pub mod registers;

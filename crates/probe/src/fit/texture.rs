@@ -39,6 +39,8 @@ impl Sample {
 const LEAST: f64 = 0.015;
 /// A fetch that takes this much longer than a hit, where no stride leaves a block of several texels, goes to a new line each time.
 const MISSES: f64 = 1.25;
+/// Why nobody knows what the cache holds where no lanes went together.
+const ALONE: &str = "too few paths of several lanes were measured, and those of one lane do not come back to blocks that they left";
 /// Walks below which nothing is fitted.
 const FEWEST: usize = 8;
 
@@ -51,7 +53,8 @@ pub fn fit(samples: &[Sample], texel_bytes: u32, hit: Option<f64>) -> Option<Tex
         return None;
     }
     let (first, blocks) = thread(&seen);
-    let mut found = TexelFit { texel_bytes, hit: Seconds(first), blocks, lines: f64::MAX, fading: 1.0, ..TexelFit::default() };
+    let mut found =
+        TexelFit { texel_bytes, hit: Seconds(first), blocks, fading: 1.0, lines_unknown: Some(ALONE.into()), ..TexelFit::default() };
     // Where a line holds no two texels every step of such walks goes to another line, and nothing else shows a hit.
     if let Some(hit) = hit.filter(|hit| first > MISSES * hit) {
         found.hit = Seconds(hit);
@@ -123,7 +126,10 @@ struct Known<'s> {
 
 /// The same with what further lanes and blocks take, and what the cache holds: the best of many caches by least squares, none negative.
 fn warp(samples: &[&Sample], thread: &TexelFit) -> TexelFit {
-    let Some(smallest) = thread.blocks.first().map(BlockCost::block) else { return thread.clone() };
+    let Some(smallest) = thread.blocks.first().map(BlockCost::block) else {
+        let why = "strides to other blocks take no longer, whatever size blocks are taken to have";
+        return TexelFit { lines_unknown: Some(why.into()), ..thread.clone() };
+    };
     let known = samples.iter().map(|sample| Known {
         sample,
         returns: sample.path().returns(smallest),
@@ -151,7 +157,10 @@ fn queues(known: &[Known], thread: &TexelFit, lines: f64, fading: f64) -> (f64, 
     let off = rows.chunks(columns).zip(&targets).map(|(row, target)| row.iter().zip(&found).map(|(a, x)| a * x).sum::<f64>() - target);
     let squares = off.map(|off| off * off).sum();
     let blocks = thread.blocks.iter().zip(&found[1..]).map(|(cost, further)| BlockCost { further: Seconds(*further), ..*cost });
-    (squares, TexelFit { lane: Seconds(found[0]), blocks: blocks.collect(), lines, fading, ..thread.clone() })
+    (
+        squares,
+        TexelFit { lane: Seconds(found[0]), blocks: blocks.collect(), lines: Some(lines), lines_unknown: None, fading, ..thread.clone() },
+    )
 }
 
 #[cfg(test)]

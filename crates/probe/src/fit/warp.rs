@@ -46,7 +46,7 @@ pub fn first_step(points: &[(f64, f64)]) -> Option<(f64, f64)> {
 /// # Errors
 /// What contradicts, in words.
 pub fn reconcile(order: &Fact<f64>, latency: &Fact<f64>) -> Result<Fact<Vec<f64>>, Disagreement> {
-    let known = |size: f64, cite: String| Ok(Fact::known(vec![size], Source::Measured, cite));
+    let known = |size: f64, cite: String| Ok(Fact::between(vec![size], vec![size], vec![size], Source::Measured, cite));
     match (order.get().copied(), latency.get().copied()) {
         (Some(order), Some(latency)) => {
             let (small, large) = (order.min(latency), order.max(latency));

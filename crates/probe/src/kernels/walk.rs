@@ -16,6 +16,8 @@ const CONSTANT_BYTES: u64 = 64 << 10;
 pub(crate) enum Route {
     /// Elements of a buffer.
     Buffer,
+    /// Elements of a buffer that a kernel may write to, so that nothing takes it for one that is read alone.
+    Data,
     /// Elements of a buffer of constants.
     Constant,
     /// Texels of an image of one row, which lies in a buffer where the device has such images.
@@ -26,12 +28,13 @@ impl Route {
     /// The route that parameters of records call so.
     pub(crate) fn of(word: &str) -> Option<Self> {
         let kinds = [ImageKind::Image1dBuffer, ImageKind::Image1d, ImageKind::Image2d, ImageKind::Image2dFromBuffer];
-        [Self::Buffer, Self::Constant].into_iter().chain(kinds.map(Self::Image)).find(|route| route.word() == word)
+        [Self::Buffer, Self::Data, Self::Constant].into_iter().chain(kinds.map(Self::Image)).find(|route| route.word() == word)
     }
     /// As parameters of records call it.
     pub(crate) fn word(self) -> &'static str {
         match self {
             Self::Buffer => "buffer",
+            Self::Data => "data",
             Self::Constant => "constant",
             Self::Image(ImageKind::Image1dBuffer) => "image1d_buffer",
             Self::Image(ImageKind::Image1d) => "image1d",
@@ -42,25 +45,26 @@ impl Route {
     /// Bytes of an element or texel.
     pub(crate) fn unit(self) -> u32 {
         match self {
-            Self::Buffer | Self::Constant => 4,
+            Self::Buffer | Self::Data | Self::Constant => 4,
             Self::Image(_) => 16,
         }
     }
     /// A parameter of so many places, in the text form.
     pub(crate) fn declared(self, name: &str, places: &str) -> String {
         match self {
-            Self::Buffer => format!("buffer {name}: i32[{places}]"),
-            Self::Constant => format!("constant buffer {name}: i32[{places}]"),
-            Self::Image(ImageKind::Image1dBuffer) => format!("image1d_buffer {name}: rgba32i[{places}] border none"),
-            Self::Image(ImageKind::Image1d) => format!("image1d {name}: rgba32i[{places}] border clamp"),
-            Self::Image(ImageKind::Image2d) => format!("image {name}: rgba32i[{places}] border clamp"),
-            Self::Image(ImageKind::Image2dFromBuffer) => format!("image2d_from_buffer {name}: rgba32i[{places}] border clamp"),
+            Self::Buffer => format!("read buffer {name}: i32[{places}]"),
+            Self::Data => format!("read write buffer {name}: i32[{places}]"),
+            Self::Constant => format!("read constant buffer {name}: i32[{places}]"),
+            Self::Image(ImageKind::Image1dBuffer) => format!("read image1d_buffer {name}: rgba32i[{places}] border none"),
+            Self::Image(ImageKind::Image1d) => format!("read image1d {name}: rgba32i[{places}] border clamp"),
+            Self::Image(ImageKind::Image2d) => format!("read image {name}: rgba32i[{places}] border clamp"),
+            Self::Image(ImageKind::Image2dFromBuffer) => format!("read image2d_from_buffer {name}: rgba32i[{places}] border clamp"),
         }
     }
     /// The number in a place.
     pub(crate) fn read(self, name: &str, at: &str) -> String {
         match self {
-            Self::Buffer | Self::Constant => format!("{name}[{at}]"),
+            Self::Buffer | Self::Data | Self::Constant => format!("{name}[{at}]"),
             Self::Image(kind) if kind.is_one_dimensional() => format!("{name}@[{at}].[0..1]"),
             Self::Image(_) => format!("{name}@[{at}, 0].[0..1]"),
         }
@@ -68,7 +72,7 @@ impl Route {
     /// Memory of so many places.
     pub(crate) fn memory(self, places: u32, init: Init) -> MemorySpec {
         match self {
-            Self::Buffer | Self::Constant => buffer(4 * u64::from(places), init),
+            Self::Buffer | Self::Data | Self::Constant => buffer(4 * u64::from(places), init),
             Self::Image(kind) => {
                 let kind = MemoryKind::Image { kind, format: ImageFormat::Rgba32I, width: places, height: 1 };
                 MemorySpec { kind, init, canaries: false }
@@ -79,7 +83,7 @@ impl Route {
     pub(crate) fn most_bytes(self, device: &DeviceInfo) -> u64 {
         let limits = &device.limits;
         let texels = match self {
-            Self::Buffer => u64::MAX,
+            Self::Buffer | Self::Data => u64::MAX,
             Self::Constant => CONSTANT_BYTES / 4,
             Self::Image(ImageKind::Image1dBuffer) => limits.image_buffer.unwrap_or(0),
             Self::Image(ImageKind::Image1d) => limits.image_1d.unwrap_or(0).into(),
@@ -192,7 +196,7 @@ program walk_$route {
   size walkers in 1..=65536
   size first in 0..=536870911
   size steps in 1..=2147483647
-  read $declared
+  $declared
   write buffer end: i32[walkers]
   groups g = walkers
   lanes l = 1

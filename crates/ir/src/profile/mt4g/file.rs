@@ -12,6 +12,8 @@ const LEVELS: [&str; 9] = ["constant", "l1", "l2", "l3", "main", "readOnly", "sc
 pub(super) struct File {
     root: Value,
     found: RefCell<Found>,
+    /// Whether its writer says that it has not all that a file of its vendor has: then what is missing is unknown.
+    partial: bool,
 }
 
 /// What is wrong with what was asked of a file.
@@ -46,7 +48,8 @@ impl File {
     pub fn read(text: &str) -> Result<Self, Mt4gError> {
         let root: Value = serde_json::from_str(text).map_err(|error| Mt4gError::Text(error.to_string()))?;
         let Some(tables) = root.as_object() else { return Err(Mt4gError::Text("it is no object".to_owned())) };
-        let file = Self { found: RefCell::default(), root: Value::Null };
+        let partial = root.pointer("/meta/partial").and_then(Value::as_bool).unwrap_or(false);
+        let file = Self { found: RefCell::default(), root: Value::Null, partial };
         let newer = |what: String| Err(Mt4gError::Version(what));
         let meta = root.get("meta").and_then(Value::as_object);
         let versions = tables.iter().map(|own| ("", own)).chain(meta.into_iter().flatten().map(|own| ("meta.", own)));
@@ -67,10 +70,24 @@ impl File {
             return Err(Mt4gError::Missing(missing));
         }
         let file = Self { root, ..file };
-        let vendor = file.group("general").text("vendor");
+        let vendor = file.told(|| file.group("general").text("vendor")).unwrap_or_default();
         match vendor.as_str() {
             "NVIDIA" | "AMD" | "" => Ok(file),
             other => Err(Mt4gError::Value { key: "general.vendor".to_owned(), what: format!("`{other}` is neither NVIDIA nor AMD") }),
+        }
+    }
+
+    /// What is asked of a partial file: where a key is missing, that it is.
+    pub fn told<T>(&self, ask: impl FnOnce() -> T) -> Result<T, String> {
+        let before = self.found.borrow().missing.len();
+        let told = ask();
+        let first = self.found.borrow().missing.get(before).cloned();
+        match first {
+            Some(key) if self.partial => {
+                self.found.borrow_mut().missing.truncate(before);
+                Err(format!("the file of MT4G has no `{key}`"))
+            }
+            _ => Ok(told),
         }
     }
 
@@ -87,12 +104,13 @@ impl File {
     }
 
     pub fn is_nvidia(&self) -> bool {
-        self.at("general.vendor").and_then(Value::as_str) == Some("NVIDIA")
+        // Nobody else's has sums over all compute units.
+        self.at("general.vendor").and_then(Value::as_str) != Some("AMD")
     }
 
     /// When the tool ran.
     pub fn day(&self) -> String {
-        let stamp = self.group("meta").text("timestamp");
+        let stamp = self.told(|| self.group("meta").text("timestamp")).unwrap_or_else(|_| "an unknown day".into());
         stamp.split('T').next().unwrap_or_default().to_owned()
     }
 

@@ -21,7 +21,7 @@ use warpsight_ir::{AccessKind, Kernel, NoEstimate, TensorPlace};
 /// # Errors
 /// Those of [`Subject::with_images`]; images on a device that has none.
 pub fn subject(kernel: &Kernel, on: &Profile) -> Result<Subject, NoEstimate> {
-    let layout = on.image.layout.get().copied().unwrap_or(ASSUMED);
+    let layout = on.likely_layout().unwrap_or(ASSUMED);
     let image = kernel.accesses.tensors.iter().find(|tensor| matches!(tensor.place, TensorPlace::Image { .. }));
     match (&on.image.layout, image) {
         (Fact::Absent { absent }, Some(image)) => Err(NoEstimate::CannotRun(format!("`{}` is an image: {absent}", image.name))),
@@ -91,9 +91,11 @@ pub fn remarks(subject: &Subject, on: &Profile, sizes: Sizes, notes: &mut Vec<St
     images.sort_by_key(|field| field.touches.iter().map(|touch| touch.number).min());
     let Some(first) = images.first() else { return };
     if let Fact::Unknown { unknown } = &on.image.layout {
-        let (w, h, _) = block(ASSUMED, sizes.of(first).line.into(), first.geometry.element);
+        let likely = on.likely_layout();
+        let (w, h, _) = block(likely.unwrap_or(ASSUMED), sizes.of(first).line.into(), first.geometry.element);
+        let taken = if likely.is_some() { "as in the likeliest layout" } else { "for square blocks of texels" };
         notes.push(format!(
-            "images: lines are taken for square blocks of texels (a line of `{}` for {w} × {h}), because image.layout is not known: {unknown}",
+            "images: lines are taken {taken} (a line of `{}` for {w} × {h}), because image.layout is not known: {unknown}",
             first.name
         ));
     }

@@ -3,7 +3,8 @@
 use super::super::Seen;
 use super::route::Known;
 use super::timed::{Timed, Walks};
-use crate::fit::levels::Levels;
+use crate::fit::change::certain;
+use crate::fit::levels::{Level, Levels};
 use crate::fit::lru::{Fitted, Shape};
 use crate::fit::sizes::{against, likeliest};
 use crate::kernels::walk::Route;
@@ -18,7 +19,7 @@ pub(super) fn analyse(seen: &Seen) -> Findings {
     let mut reaches: Vec<(&str, f64)> = vec![];
     for name in [Route::Buffer, Route::Image(ImageKind::Image1dBuffer), Route::Image(ImageKind::Image2d), Route::Constant] {
         let word = match name {
-            Route::Buffer => "buffer",
+            Route::Buffer | Route::Data => "buffer",
             Route::Image(_) => "texture",
             Route::Constant => "constant",
         };
@@ -169,7 +170,10 @@ fn found(findings: &mut Findings, seen: &[Timed], route: &Known, levels: &Levels
             reaches += 1;
             let key = format!("{word}.translation.l{reaches}.reach_bytes");
             let cite = format!("{cite}: few lines in as many pages take as long");
-            findings.number(key, Fact::between(level.between.0, level.bytes, level.between.1, Source::Measured, cite));
+            findings.number(key, Fact::between(level.between.0, level.bytes, level.between.1, Source::Measured, cite.clone()));
+            let waits = format!("{word}.translation.l{reaches}.miss_s");
+            let part = 2.0 * noise * levels.latency(n + 1);
+            findings.number(waits, Fact::between((level.miss - part).max(0.0), level.miss, level.miss + part, Source::Measured, cite));
             continue;
         }
         let number = first + caches;
@@ -185,6 +189,10 @@ fn found(findings: &mut Findings, seen: &[Timed], route: &Known, levels: &Levels
         // From where misses show to where the best curve begins them: caches whose sets fill unevenly miss before they are full.
         let (begin, end) = route.capacity(n).unwrap_or(level.between);
         let (lo, hi) = (begin.min(level.between.0), end.max(level.between.1));
+        // Places farther apart than lines are counted with what lies between them, of which a cache holds nothing.
+        let least = known.iter().map(|shape| shape.line_bytes as f64).fold(grain, f64::min);
+        let ended = format!("{cite}: where steps of longer walks begin to take longer, whatever shape the cache has");
+        findings.number(key("end_bytes"), Fact::between(lo * least / grain, level.bytes, hi, Source::Measured, ended));
         match likeliest_of(&shapes) {
             Some(likeliest) => {
                 let each = |of: fn(&Shape) -> f64| {
@@ -231,6 +239,12 @@ fn found(findings: &mut Findings, seen: &[Timed], route: &Known, levels: &Levels
             findings.number(key("instances"), measured(least, value, most));
         }
     }
+    if reaches == 0 && route.name == Route::Buffer {
+        let why = format!("no walk through up to {} B of buffers waits for the translation of pages that are too many", route.reach());
+        for of in ["reach_bytes", "miss_s"] {
+            findings.number(format!("{word}.translation.l1.{of}"), Fact::unknown(&*why));
+        }
+    }
     let last = levels.latency(levels.caches.len());
     // Constants are too few to reach beyond every cache.
     let beyond = route.name != Route::Constant && levels.caches.last().is_some_and(|level| route.reach() >= BEYOND * level.bytes);
@@ -245,6 +259,9 @@ fn curve(route: &Known, levels: &Levels) -> Curve {
     let mut points: Vec<[f64; 4]> =
         route.points.iter().map(|p| [p.bytes, p.seconds, p.seconds * (1.0 - route.noise), p.seconds * (1.0 + route.noise)]).collect();
     points.sort_by(|a, b| a[0].total_cmp(&b[0]));
+    // What a miss takes longer, beside what walks vary by where the level has everything.
+    let noise = route.noise.max(levels.error).max(0.002);
+    let sure = |(n, level): (usize, &Level)| certain(level.miss / (levels.latency(n) * noise), points.len() as f64);
     Curve {
         title: format!("Latency of a dependent load against footprint, {}", route.name.word()),
         figure: Some("001, figure 6".into()),
@@ -253,6 +270,7 @@ fn curve(route: &Known, levels: &Levels) -> Curve {
         log_x: true,
         model: points.iter().map(|point| [point[0], levels.seconds(point[0])]).collect(),
         changes: levels.caches.iter().map(|level| level.bytes).collect(),
+        confidence: levels.caches.iter().enumerate().map(sure).collect(),
         points,
     }
 }

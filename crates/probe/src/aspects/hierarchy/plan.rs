@@ -20,6 +20,8 @@ const BUNDLE: usize = 8;
 const NEAR: u64 = 64 << 20;
 /// Groups that walk at once.
 const WALKERS: [u32; 7] = [2, 3, 4, 6, 8, 12, 16];
+/// More of them, while each still has a cache of its own.
+const MANY: [u32; 14] = [24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048];
 /// Caches of which all groups together would need more are not asked for sharing.
 const SHARED: u64 = 64 << 20;
 
@@ -203,7 +205,10 @@ impl Limits {
     fn together(&self, read: &Read, known: &Known, level: &Level, grain: u32, reach: u64) -> impl Iterator<Item = Spec> + use<> {
         let there = known.part(&read.walks.seen, level).map(|spec| (spec.range, spec.stride));
         let (part, grain) = there.unwrap_or(((0.7 * level.bytes / f64::from(grain)) as u64 * u64::from(grain), grain));
-        let few = WALKERS.into_iter().filter(move |&walkers| u64::from(walkers) * part <= SHARED.min(2 * reach));
+        // Those that were seen, and one number more.
+        let more = known.alone(&read.walks.seen, level).unwrap_or(0);
+        let many = MANY.into_iter().filter(move |&walkers| walkers < 2 * more);
+        let few = WALKERS.into_iter().chain(many).filter(move |&walkers| u64::from(walkers) * part <= SHARED.min(2 * reach));
         let ranges = [part.max(2 * u64::from(grain)), LEAST_LINES * u64::from(grain)];
         let walk = Spec::random(self.route, 0, grain);
         std::iter::once(1).chain(few).flat_map(move |walkers| ranges.map(|range| Spec { range, walkers, ..walk }))

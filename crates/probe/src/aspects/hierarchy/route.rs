@@ -209,6 +209,18 @@ impl Known {
         rises.map(|two| (two[0].0, two[1].0 - 1))
     }
 
+    /// The most groups that walked at once, where each has a cache of its own and none waits for others that run.
+    pub(super) fn alone(&self, seen: &[Timed], level: &Level) -> Option<u32> {
+        let n = self.levels.as_ref()?.caches.iter().position(|own| own.bytes == level.bytes)?;
+        let groups = self.together(seen, n);
+        let (&(_, [part, nothing]), last) = (groups.first().filter(|own| own.0 == 1)?, groups.last()?);
+        let held = |own: &(u32, [f64; 2])| {
+            let runs = own.1[1] <= nothing * (1.0 + 2.0 * LONGER);
+            runs && own.1[0] / own.1[1] <= part / nothing * (1.0 + (2.0 * LONGER).max(6.0 * self.noise))
+        };
+        groups.iter().all(held).then_some(last.0)
+    }
+
     /// Whether one group and several walked through parts of a level of their own, and through next to nothing: whether they share it is seen.
     pub(super) fn walked_together(&self, seen: &[Timed], n: usize) -> bool {
         let groups = self.together(seen, n);

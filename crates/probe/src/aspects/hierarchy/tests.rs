@@ -205,6 +205,24 @@ fn caches_between_two_numbers_of_groups_are_as_many_as_cores() {
     assert_eq!([instances(Some(8.0)).0, instances(None).0], [4.0, 4.0]);
 }
 
+/// A cache of each of 32 cores, more than are tried at first: groups are doubled until one waits. Walks of 2,048 groups would need more than is read.
+#[test]
+fn caches_of_many_cores_are_counted_to_the_last() {
+    let info = device(8 << 20);
+    for caches in [32, 100] {
+        let step = |spec: &Spec, addresses: &[u64]| {
+            let near = Shape { line_bytes: 64, sets: 16, ways: 4, hash: None };
+            let busy = spec.walkers > caches && spec.range > 1024;
+            (2e-9 + 5e-9 * misses(&near, addresses)) * if busy { 1.5 } else { 1.0 }
+        };
+        let records = crate::aspects::kept(&recorded(&info, step, |seconds| seconds));
+        let mut before = Findings::default();
+        before.number("cores", Fact::known(f64::from(caches), Source::Measured, "said by the test"));
+        let found = (aspect().analyse)(&Seen { device: &info, records: &records, found: &before });
+        assert_eq!(found.get("buffer.l1.instances"), Some(f64::from(caches)), "{:?}", found.facts.get("buffer.l1.instances"));
+    }
+}
+
 #[test]
 fn a_cache_of_few_lines_does_not_hide_behind_long_strides() {
     let info = device(4 << 20);

@@ -95,6 +95,109 @@ impl Locals {
     }
 }
 
+/// Loads of vectors of four words from a few constants, by neighbouring work-items from neighbouring places.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Constants {
+    pub(crate) groups: u32,
+    pub(crate) lanes: u32,
+    /// Vectors that there are, a power of two.
+    pub(crate) places: u32,
+}
+
+impl Constants {
+    pub(crate) fn kernel(self) -> Kernel {
+        let Self { groups, lanes, places } = self;
+        let mask = places - 1;
+        let text = format!(
+            "program constants_{places} {{
+               size trips in 0..=8388608
+               size groups in 1..=8388608
+               read constant buffer table: f32[{}]
+               write buffer end: f32[groups, {lanes}]
+               groups g = groups
+               lanes l = {lanes}
+               {{
+                 {}
+                 for i in 0..trips unroll none {{
+                   let at = l + i * {LOADS}
+                   {}
+                 }}
+                 end[g, l] = ({}).[0..1]
+               }}
+             }}",
+            4 * places,
+            lines(LOADS, |j| format!("var s{j}: f32x4 = splat4(0.0)")),
+            lines(LOADS, |j| format!("s{j} = s{j} + table[(at + {j} & {mask}) * 4 : 4]")),
+            (0..LOADS).map(|j| format!("s{j}")).collect::<Vec<_>>().join(" + "),
+        );
+        let threads = u64::from(groups) * u64::from(lanes);
+        let table: Vec<f32> = (0..u64::from(places)).flat_map(|at| [held(at) as f32; 4]).collect();
+        Kernel {
+            name: format!("constants {places} {groups} x {lanes}"),
+            text,
+            sizes: vec![groups.into()],
+            memory: vec![constants(&table), output(4 * threads)],
+            shape: [groups, lanes],
+            most: COUNTS / u64::from(4 * LOADS),
+            amounts: Amounts { bytes: (threads * u64::from(16 * LOADS)) as f64, ..Amounts::default() },
+            judge: Arc::new(move |trips, found| {
+                let end = |lane: u32| sum(lane.into(), 1, trips * u64::from(LOADS), places.into());
+                expect(found, [end(0), end(lanes - 1)])
+            }),
+        }
+    }
+}
+
+/// Stores of all texels of an image of four floats, each group in rows of its own, over and over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Stores {
+    pub(crate) groups: u32,
+    pub(crate) lanes: u32,
+    /// Rows of a group, a power of two.
+    pub(crate) rows: u32,
+}
+
+impl Stores {
+    pub(crate) fn kernel(self) -> Kernel {
+        let Self { groups, lanes, rows } = self;
+        let (width, height) = (LOADS * lanes, groups * rows);
+        let text = format!(
+            "program stores_{width}x{height} {{
+               size trips in 0..=8388608
+               size groups in 1..=8388608
+               read buffer k: f32[2]
+               write image picture: rgba32f[{width}, {height}]
+               write buffer end: f32[groups, {lanes}]
+               groups g = groups
+               lanes l = {lanes}
+               {{
+                 let a = k[0]
+                 for i in 0..trips unroll none {{
+                   let y = g * {rows} + (i & {})
+                   let v = splat4(f32(i) * a)
+                   {}
+                 }}
+                 end[g, l] = f32(l) * a
+               }}
+             }}",
+            rows - 1,
+            lines(LOADS, |j| format!("picture@[l + {}, y] = v", j * lanes)),
+        );
+        let threads = u64::from(groups) * u64::from(lanes);
+        let kind = MemoryKind::Image { kind: ImageKind::Image2d, format: ImageFormat::Rgba32F, width, height };
+        Kernel {
+            name: format!("store {width} x {height} {groups} x {lanes}"),
+            text,
+            sizes: vec![groups.into()],
+            memory: vec![constants(&[1.0, 1.0]), MemorySpec { kind, init: Init::Zero, canaries: false }, output(4 * threads)],
+            shape: [groups, lanes],
+            most: COUNTS / u64::from(LOADS),
+            amounts: Amounts { bytes: (threads * u64::from(16 * LOADS)) as f64, ..Amounts::default() },
+            judge: Arc::new(move |_, found| expect(found, [0.0, f64::from(lanes - 1)])),
+        }
+    }
+}
+
 /// Reads of all texels of an image of four floats, whose sides are powers of two, over and over by all groups. A trip reads rows, so
 /// that one row's number is all there is to compute of places.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

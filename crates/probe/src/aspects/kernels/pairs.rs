@@ -2,7 +2,7 @@
 
 use super::{COUNTS, Kernel, constants, expect};
 use crate::Amounts;
-use crate::kernels::output;
+use crate::kernels::{lines, output};
 use std::sync::Arc;
 
 /// Steps of a trip.
@@ -10,8 +10,17 @@ pub(crate) const STEPS: u32 = 16;
 
 /// Blocks of `block` neighbouring lanes take turns between two ways through a branch.
 pub(crate) fn split(lanes: u32, block: u32) -> Kernel {
+    split_holding(lanes, block, 0)
+}
+
+/// The same by work-items that hold so many values meanwhile, which they made before and need after.
+pub(crate) fn split_holding(lanes: u32, block: u32, values: u32) -> Kernel {
+    let made = lines(values, |j| format!("let v{j} = fma(f32(l), a, {j}.0)"));
+    let of = |what: &str| (1..values).fold("v0".to_owned(), |all, j| format!("{what}({all}, v{j})"));
+    let needed = if values == 0 { String::new() } else { format!(" + ({} - {})", of("max"), of("min")) };
+    let holding = if values == 0 { String::new() } else { format!("_{values}") };
     let text = format!(
-        "program split_{lanes} {{
+        "program split_{lanes}{holding} {{
            size trips in 0..=8388608
            size block in 1..={lanes}
            read buffer k: f32[2]
@@ -22,6 +31,7 @@ pub(crate) fn split(lanes: u32, block: u32) -> Kernel {
              let b = k[1]
              let side = l / block % 2
              var x: f32 = f32(l) * a
+             {made}
              for i in 0..trips unroll none {{
                if side == 0 {{
                  {}
@@ -29,7 +39,7 @@ pub(crate) fn split(lanes: u32, block: u32) -> Kernel {
                  {}
                }}
              }}
-             end[l] = x
+             end[l] = x{needed}
            }}
          }}",
         "x = fma(x, a, b)\n".repeat(STEPS as usize),
@@ -37,10 +47,11 @@ pub(crate) fn split(lanes: u32, block: u32) -> Kernel {
     );
     let judge = move |trips: u64, found: &[f32]| {
         let counted = (trips * u64::from(STEPS)) as f64;
-        let end = |lane: u32| f64::from(lane) + if (lane / block).is_multiple_of(2) { counted } else { 0.0 };
+        let end = |lane: u32| f64::from(lane + values.saturating_sub(1)) + if (lane / block).is_multiple_of(2) { counted } else { 0.0 };
         expect(found, [end(0), end(lanes - 1)])
     };
-    one_group(format!("split {lanes} by {block}"), text, [1.0, 1.0], lanes, vec![block.into()], judge)
+    let holding = if values == 0 { String::new() } else { format!(" holding {values}") };
+    one_group(format!("split {lanes} by {block}{holding}"), text, [1.0, 1.0], lanes, vec![block.into()], judge)
 }
 
 /// A chain of dependent integer quotients.

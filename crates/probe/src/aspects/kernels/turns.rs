@@ -74,7 +74,7 @@ pub(crate) fn turns(legs: &[Leg]) -> Kernel {
          }}",
         legs.iter().map(|leg| leg.route.word()).collect::<Vec<_>>().join("_"),
         all(&|n, leg| format!("size steps{n} in 1..=8388608\nsize places{n} in 1..={}", leg.extent())),
-        all(&|n, leg| format!("read {}", leg.route.declared(&format!("next{n}"), &format!("places{n}")))),
+        all(&|n, leg| leg.route.declared(&format!("next{n}"), &format!("places{n}"))),
         all(&|n, _| format!("var at{n}: i32 = 0")),
         all(&|n, leg| {
             let read = leg.route.read(&format!("next{n}"), &format!("at{n}"));

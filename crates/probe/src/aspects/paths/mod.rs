@@ -10,6 +10,7 @@ use super::cores::full;
 use super::steady::plan;
 use super::{Aspect, Seen};
 use crate::{Context, Findings, Needs, Phase};
+use warpsight_ir::profile::{Fact, Source};
 use warpsight_run::DeviceInfo;
 
 const NAME: &str = "paths";
@@ -42,7 +43,20 @@ fn analyse(seen: &Seen) -> Findings {
     kinds::analyse(seen, full, &mut found);
     places::analyse(seen, &mut found);
     sharing::analyse(seen, &mut found);
+    extents(seen.device, &mut found);
     found
+}
+
+/// Sides of images, as the driver says them: an image that is larger is refused, whatever the device could do.
+fn extents(device: &DeviceInfo, found: &mut Findings) {
+    let cite = "what the driver says; nothing was measured of it";
+    let side = |of: fn((u32, u32)) -> u32| match device.limits.image_2d {
+        Some(sides) if of(sides) > 0 => Fact::known(f64::from(of(sides)), Source::Vendor, cite),
+        Some(_) => Fact::absent("the driver lists no images"),
+        None => Fact::unknown("the driver does not say how large an image may be"),
+    };
+    found.number("image.max_width", side(|sides| sides.0));
+    found.number("image.max_height", side(|sides| sides.1));
 }
 
 /// Whether the driver says that there are images at all.

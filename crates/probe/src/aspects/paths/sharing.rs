@@ -1,7 +1,7 @@
 //! Which ways have their nearest cache in common: walks that fit it one by one, and take turns.
 
 use super::super::Seen;
-use super::super::ask::{Answer, Asked, go_on, told};
+use super::super::ask::{Answer, Asked, Spread, go_on, told};
 use super::super::kernels::turns::{Leg, STRIDE, turns};
 use super::{NAME, has_images};
 use crate::kernels::walk::Route;
@@ -15,8 +15,10 @@ const SHORTEST: u32 = 2 * STRIDE;
 const LONGEST: u64 = 1 << 20;
 /// Loads that miss the nearest cache take so much longer at least.
 const LONGER: f64 = 1.12;
-/// Ways, two by two, as keys have them.
-const PAIRS: [(&str, &str); 3] = [("texture", "buffer"), ("texture", "constant"), ("buffer", "constant")];
+/// Ways, two by two, as keys have them. `buffer` is one that is read alone, for which compilers may take a path of its own (CUDA's read-only one);
+/// `data` may be written.
+const PAIRS: [(&str, &str); 6] =
+    [("texture", "buffer"), ("texture", "constant"), ("buffer", "constant"), ("texture", "data"), ("buffer", "data"), ("constant", "data")];
 /// Caches of a core.
 const NEAREST: [&str; 3] = ["texture.l1", "buffer.l1", "constant.l1"];
 
@@ -41,7 +43,8 @@ fn of(device: &DeviceInfo, longest: u64) -> Vec<Way> {
     };
     let kinds = [ImageKind::Image1dBuffer, ImageKind::Image1d, ImageKind::Image2d];
     let images = kinds.into_iter().filter(|_| has_images(device)).find_map(|kind| way("texture", Route::Image(kind)));
-    images.into_iter().chain(way("buffer", Route::Buffer)).chain(way("constant", Route::Constant)).collect()
+    let others = [("buffer", Route::Buffer), ("constant", Route::Constant), ("data", Route::Data)];
+    images.into_iter().chain(others.into_iter().filter_map(|(word, route)| way(word, route))).collect()
 }
 
 /// A walk that the nearest cache of a way still holds, and whether one of twice its range was seen to miss.
@@ -103,14 +106,12 @@ pub(super) fn analyse(seen: &Seen, found: &mut Findings) {
         };
         found.facts.insert(format!("cache.{a}_and_{b}"), Finding::Word(fact));
     }
-    if !has_images(seen.device) {
-        return;
-    }
     let Some(cores) = seen.found.get("cores") else { return };
     for level in NEAREST {
-        if let Some(instances) = seen.found.get(&format!("{level}.instances")) {
-            let cite = format!("{instances} caches of {cores} cores");
-            found.number(format!("{level}.per_core"), Fact::known(instances / cores, Source::Measured, cite));
+        if let Some(Finding::Number(Fact::Known { value, lo, hi, .. })) = seen.found.facts.get(&format!("{level}.instances")) {
+            let cite = format!("{value} caches of {cores} cores");
+            let [lo, hi] = [lo, hi].map(|end| end.unwrap_or(*value));
+            found.number(format!("{level}.per_core"), Spread { lo, value: *value, hi }.times(1.0 / cores).fact(cite));
         }
     }
 }

@@ -1,7 +1,7 @@
 //! What walks through images say.
 
 use super::super::Seen;
-use super::super::ask::{Asked, told};
+use super::super::ask::{Asked, Spread, told};
 use super::super::cores::full;
 use super::super::timer::unknown;
 use super::chase::Texel;
@@ -89,15 +89,19 @@ fn fits(seen: &Seen, samples: &[Sample], hits: &BTreeMap<u32, f64>, findings: &m
         let all: Vec<f64> = errors.filter(|error| error.is_finite()).collect();
         (!all.is_empty()).then(|| all.iter().sum::<f64>() / all.len() as f64)
     };
+    // Of so many walks that no fit has seen a mean is known to two standard errors: those of walks whose errors are as large as the mean.
+    let [threads, warps] = [true, false]
+        .map(|thread| samples.iter().filter(|own| own.held_out && (own.lanes == 1 && own.pattern.is_none()) == thread).count());
     let cite = "paths by random strides from memory, of which one in four was kept from the fit";
-    let mut error = |key: &str, error: Option<f64>| {
-        let fact = error.map_or(Fact::unknown("too few walks were measured"), |error| Fact::known(error, Source::Measured, cite));
-        findings.number(key, fact);
+    let mut error = |key: &str, several: usize, error: Option<f64>| {
+        let part = (2.0 / (several.max(1) as f64).sqrt()).min(1.0);
+        let spread = |error: f64| Spread { lo: error * (1.0 - part), value: error, hi: error * (1.0 + part) };
+        findings.number(key, error.map_or(Fact::unknown("too few walks were measured"), |error| spread(error).fact(cite)));
     };
-    error("texture.fit_error.thread", errors(&mut texels.iter().map(|fit| fit.error)));
-    error("texture.fit_error.warp", errors(&mut texels.iter().filter_map(|fit| fit.warp_error)));
-    error("texture.paper000_error.thread", published.as_ref().map(|paper| paper.error).filter(|error| error.is_finite()));
-    error("texture.paper000_error.warp", published.as_ref().and_then(|paper| paper.warp_error));
+    error("texture.fit_error.thread", threads, errors(&mut texels.iter().map(|fit| fit.error)));
+    error("texture.fit_error.warp", warps, errors(&mut texels.iter().filter_map(|fit| fit.warp_error)));
+    error("texture.paper000_error.thread", threads, published.as_ref().map(|paper| paper.error).filter(|error| error.is_finite()));
+    error("texture.paper000_error.warp", warps, published.as_ref().and_then(|paper| paper.warp_error));
     let fit = TextureFit { texels };
     held_out(&fit, published.as_ref(), samples, findings);
     let few = "too few walks by random strides were measured";
@@ -160,8 +164,12 @@ fn lines(timed: &[Timed], hits: &BTreeMap<u32, f64>, findings: &mut Findings) {
             let mut along: Vec<(u32, f64)> = along.map(|(near, seconds)| (of(near).0, 2.0 * seconds - far)).collect();
             along.sort_by_key(|pair| pair.0);
             let cite = "the nearest texel whose fetch takes longer than a hit, behind one whose line was not there";
-            let fact = match along.iter().find(|pair| pair.1 > ANOTHER * hit) {
-                Some(next) => Fact::known(f64::from(next.0), Source::Measured, cite),
+            let fact = match along.iter().position(|pair| pair.1 > ANOTHER * hit) {
+                // Those between it and the last that was there were not tried.
+                Some(at) => {
+                    let (last, next) = (at.checked_sub(1).map_or(0, |last| along[last].0), along[at].0);
+                    Spread { lo: f64::from(last + 1), value: f64::from(next), hi: f64::from(next) }.fact(cite)
+                }
                 None => Fact::unknown(format!("no texel up to {} away takes longer", along.last().map_or(0, |pair| pair.0))),
             };
             findings.number(key, fact);
@@ -187,9 +195,9 @@ fn sharing(seen: &Seen, findings: &mut Findings) {
         Some(Err(why)) => return unknown(findings, &["texture.locality.group", "texture.locality.groups", "lane.order"], &why),
         None => return,
     };
-    let mut ratio = |key: &str, of: Option<f64>, what: &str| {
+    let mut ratio = |key: &str, of: Option<Spread>, what: &str| {
         let cite = format!("{what} that read texels of their own take so many times as long as those that read the same");
-        findings.number(key, of.map_or(Fact::unknown("too few work-items go together"), |of| Fact::known(of, Source::Measured, cite)));
+        findings.number(key, of.map_or(Fact::unknown("too few work-items go together"), |of| of.fact(cite)));
     };
     ratio("texture.locality.group", shared.in_group, "parts of a group");
     ratio("texture.locality.groups", shared.across, "groups");

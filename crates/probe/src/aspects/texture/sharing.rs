@@ -187,9 +187,9 @@ pub(super) struct Shared {
     /// Parts of one group, fetches under way, and seconds of a fetch of all of them that read the same.
     pub(super) by_parts: Vec<(u32, u32, Spread)>,
     /// Of parts of one group: those that read their own take so much longer than those that read the same.
-    pub(super) in_group: Option<f64>,
+    pub(super) in_group: Option<Spread>,
     /// The same of groups.
-    pub(super) across: Option<f64>,
+    pub(super) across: Option<Spread>,
     /// The order of lanes.
     pub(super) lanes: Option<String>,
 }
@@ -207,7 +207,7 @@ pub(super) fn shared(asked: &Asked, full: u32, unrolls: &[u32], parts: &[u32]) -
             }
         }
     }
-    let longer = |own: Option<Spread>, same: Option<Spread>| own.zip(same).map(|(own, same)| own.value / same.value);
+    let longer = |own: Option<Spread>, same: Option<Spread>| own.zip(same).map(|(own, same)| own.over(same));
     let several = fit().filter(|parts| *parts <= 4).max().unwrap_or(1);
     let in_group = longer(if_possible(all(1, several, 1, Same::Part))?, if_possible(all(1, several, 1, Same::All))?);
     let across = longer(if_possible(all(4, 1, 1, Same::Group))?, if_possible(all(4, 1, 1, Same::All))?);

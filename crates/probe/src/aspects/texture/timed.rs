@@ -1,6 +1,7 @@
 //! What records say of a fetch.
 
 use super::super::Seen;
+use super::super::ask::Spread;
 use super::chase::{Texel, UNROLLED};
 use super::spec::{Kind, Spec};
 use crate::{Parameter, Record};
@@ -16,6 +17,13 @@ pub(super) struct Timed {
     pub(super) seconds: f64,
     /// How much longer the median of passes would make it, as a part.
     pub(super) spread: f64,
+}
+
+impl Timed {
+    /// Seconds of a fetch, up to what the median of passes says.
+    pub(super) fn seconds(&self) -> Spread {
+        Spread { lo: self.seconds, value: self.seconds, hi: self.seconds * (1.0 + self.spread.max(0.0)) }
+    }
 }
 
 /// All records, beyond what a launch of a few steps takes.

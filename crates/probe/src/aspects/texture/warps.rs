@@ -1,6 +1,7 @@
 //! Work-items that go together: the patterns of paper 000, figure 4, and tiles.
 
 use super::super::Seen;
+use super::super::ask::{self, Spread};
 use super::super::cores::full;
 use super::super::timer::unknown;
 use super::paths::Pattern;
@@ -32,7 +33,7 @@ pub(super) fn scaling(timed: &[Timed], whole: bool, findings: &mut Findings) {
     let format = FORMATS[0];
     let of = |pattern: Pattern| {
         let own = timed.iter().filter(move |own| own.spec.kind == Kind::Pattern(pattern) && own.spec.format == format);
-        let mut rates: Vec<(u32, f64)> = own.map(|own| (own.spec.lanes, f64::from(own.spec.lanes) / own.seconds)).collect();
+        let mut rates: Vec<(u32, Spread)> = own.map(|own| (own.spec.lanes, own.seconds().under(f64::from(own.spec.lanes)))).collect();
         rates.sort_by_key(|rate| rate.0);
         rates
     };
@@ -43,13 +44,13 @@ pub(super) fn scaling(timed: &[Timed], whole: bool, findings: &mut Findings) {
         let Some(alone) = rates.first().filter(|rate| rate.0 == 1).map(|rate| rate.1) else { continue };
         let key = |of: &str| format!("texture.scaling.{}.{of}", pattern.word());
         let cite = "fetches a second of one work-item, those of a column 1 (paper 000, figure 4)";
-        findings.number(key("gain"), Fact::known(alone / one, Source::Measured, cite));
+        findings.number(key("gain"), alone.over(one).fact(cite));
         if !whole {
             unknown(findings, &[&key("kept")], LATE);
         } else if let Some(&(lanes, rate)) = rates.last() {
             let cite =
                 format!("fetches a second of {lanes} work-items, those of one of the same pattern {lanes} times (paper 000, figure 4)");
-            findings.number(key("kept"), Fact::known(rate / (alone * f64::from(lanes)), Source::Measured, cite));
+            findings.number(key("kept"), rate.over(alone).times(1.0 / f64::from(lanes)).fact(cite));
         }
         findings.curves.push(Curve {
             title: format!("Scaling of fetches, pattern {}", pattern.word()),
@@ -57,9 +58,9 @@ pub(super) fn scaling(timed: &[Timed], whole: bool, findings: &mut Findings) {
             x: "work-items that go together".into(),
             y: "fetches a second, of one down a column".into(),
             log_x: true,
-            model: rates.iter().map(|rate| [f64::from(rate.0), f64::from(rate.0) * alone / one]).collect(),
-            points: rates.iter().map(|rate| [f64::from(rate.0), rate.1 / one, rate.1 / one, rate.1 / one]).collect(),
-            changes: vec![],
+            model: rates.iter().map(|rate| [f64::from(rate.0), f64::from(rate.0) * alone.value / one.value]).collect(),
+            points: ask::points(&rates.iter().map(|rate| (rate.0, rate.1.times(1.0 / one.value))).collect::<Vec<_>>()),
+            ..Curve::default()
         });
     }
 }
@@ -69,12 +70,13 @@ pub(super) fn locality(timed: &[Timed], warp: u32, findings: &mut Findings) {
     let own = || timed.iter().filter(|own| own.spec.format == FORMATS[0] && (2..=warp).contains(&own.spec.lanes));
     let Some(lanes) = own().map(|own| own.spec.lanes).max() else { return };
     let own = || own().filter(|own| own.spec.lanes == lanes);
-    let tile = own().filter(|own| matches!(own.spec.kind, Kind::Tile(_))).map(|own| own.seconds).min_by(f64::total_cmp);
-    let apart: Vec<f64> = own().filter(|own| matches!(own.spec.kind, Kind::Strides(_))).map(|own| own.seconds).collect();
+    let tile = own().filter(|own| matches!(own.spec.kind, Kind::Tile(_))).map(Timed::seconds).min_by(|a, b| a.value.total_cmp(&b.value));
+    let apart: Vec<Spread> = own().filter(|own| matches!(own.spec.kind, Kind::Strides(_))).map(Timed::seconds).collect();
     let Some(tile) = tile.filter(|_| !apart.is_empty()) else { return };
     let cite = format!("{lanes} lanes that go their own ways by strides take so many times as long as those of the best tile");
-    let ratio = apart.iter().sum::<f64>() / apart.len() as f64 / tile;
-    findings.number("texture.locality.warp", Fact::known(ratio, Source::Measured, cite));
+    let mean = |of: fn(&Spread) -> f64| apart.iter().map(of).sum::<f64>() / apart.len() as f64;
+    let mean = Spread { lo: mean(|own| own.lo), value: mean(|own| own.value), hi: mean(|own| own.hi) };
+    findings.number("texture.locality.warp", mean.over(tile).fact(cite));
 }
 
 /// Which shape of a tile the largest group that goes together fetches fastest.
@@ -82,22 +84,19 @@ pub(super) fn tiles(timed: &[Timed], warp: u32, fit: Option<&TexelFit>, findings
     let lanes = timed.iter().filter(|own| matches!(own.spec.kind, Kind::Tile(_))).map(|own| own.spec.lanes).max();
     let Some(lanes) = lanes else { return };
     let own = timed.iter().filter(|own| own.spec.lanes == lanes && own.spec.format == FORMATS[0]);
-    let mut shapes: Vec<(u32, f64)> = own
+    let mut shapes: Vec<(u32, Spread)> = own
         .filter_map(|own| match own.spec.kind {
-            Kind::Tile(across) => Some((across, own.seconds)),
+            Kind::Tile(across) => Some((across, own.seconds())),
             _ => None,
         })
         .collect();
     shapes.sort_by_key(|shape| shape.0);
-    let Some(best) = shapes.iter().min_by(|a, b| a.1.total_cmp(&b.1)) else { return };
+    let Some(best) = shapes.iter().min_by(|a, b| a.1.value.total_cmp(&b.1.value)) else { return };
     let cite = format!("tiles of {lanes} work-items at places by chance");
     let word = format!("{} x {}", best.0, lanes / best.0);
     findings.facts.insert("texture.warp_shape.best".into(), Finding::Word(Fact::known(word, Source::Measured, cite.clone())));
     for (across, seconds) in &shapes {
-        findings.number(
-            format!("texture.warp_shape.{across}x{}.fetch_s", lanes / across),
-            Fact::known(*seconds, Source::Measured, cite.clone()),
-        );
+        findings.number(format!("texture.warp_shape.{across}x{}.fetch_s", lanes / across), seconds.fact(cite.clone()));
     }
     let walks = timed.iter().filter(|own| own.spec.lanes == lanes && own.spec.format == FORMATS[0]);
     let model = walks.filter_map(|own| match (own.spec.kind, fit) {
@@ -114,8 +113,8 @@ pub(super) fn tiles(timed: &[Timed], warp: u32, fit: Option<&TexelFit>, findings
         x: "texels across".into(),
         y: "s".into(),
         log_x: true,
-        points: shapes.iter().map(|shape| [f64::from(shape.0), shape.1, shape.1, shape.1]).collect(),
+        points: ask::points(&shapes),
         model,
-        changes: vec![],
+        ..Curve::default()
     });
 }

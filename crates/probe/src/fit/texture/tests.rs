@@ -18,7 +18,7 @@ fn truth(lines: f64) -> TexelFit {
         hit: Seconds(100e-9),
         lane: Seconds(0.3e-9),
         blocks: vec![cost(LINE, 50e-9, 2e-9), cost(BEHIND, 200e-9, 6e-9)],
-        lines,
+        lines: Some(lines),
         fading: 16.0,
         ..TexelFit::default()
     }
@@ -66,7 +66,7 @@ fn a_planted_device_comes_back() {
         let found = fit(&samples(&truth, 0.0), 8, None).expect("enough walks");
         assert!(found.error < 0.01 && found.warp_error.is_some_and(|error| error < 0.03), "{found:?}");
         assert!((found.hit.0 / truth.hit.0 - 1.0).abs() < 0.05, "{found:?}");
-        assert!((found.lines / lines).log2().abs() <= 0.5, "{found:?}");
+        assert!((found.lines.expect("C") / lines).log2().abs() <= 0.5 && found.lines_unknown.is_none(), "{found:?}");
         // What strides to all blocks together take.
         let all: f64 = found.blocks.iter().map(|cost| cost.first.0).sum();
         assert!((all / 250e-9 - 1.0).abs() < 0.05, "{found:?}");
@@ -101,6 +101,17 @@ fn a_line_of_one_texel_is_told_by_its_hit() {
     let once = found.seconds(&Path::new(1, &[(5, 5), (9, 9)])).0;
     let again = found.seconds(&Path::new(1, &[(5, 5); 50])).0;
     assert!((once / 300e-9 - 1.0).abs() < 0.01 && again < 110e-9, "{once} {again} {found:?}");
+}
+
+/// Paths of one lane never come back to what they left: C is not known then, and no number stands for it.
+#[test]
+fn what_one_lane_does_not_tell_is_no_number() {
+    let alone: Vec<Sample> =
+        samples(&truth(32.0), 0.0).into_iter().filter(|sample| sample.lanes == 1 && sample.pattern.is_none()).collect();
+    let found = fit(&alone, 8, None).expect("enough walks");
+    assert_eq!(found.lines, None, "{found:?}");
+    assert!(found.lines_unknown.as_ref().is_some_and(|why| why.contains("several lanes")), "{found:?}");
+    assert!(found.is_finite() && (found.held(1e9), found.held(0.0)) == (1.0, 1.0), "all is taken to be held");
 }
 
 #[test]

@@ -138,6 +138,8 @@ impl<'a> Told<'a> {
 
     fn facts(&self, key: &str, file: &str, cache: &Cache, found: &mut Findings) {
         let rise = &cache.rise;
+        let cite = format!("{file}: where latency begins to rise, whatever shape the cache has");
+        found.number(format!("{key}.end_bytes"), Fact::between(rise.between.0, rise.from, rise.between.1, Source::Measured, cite));
         let Some((fit, best)) = self.best else {
             let cite = format!("{file}: where latency begins to rise");
             found.number(format!("{key}.capacity_bytes"), Fact::between(rise.between.0, rise.from, rise.between.1, Source::Measured, cite));

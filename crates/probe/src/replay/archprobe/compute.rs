@@ -21,7 +21,7 @@ pub fn warps(recording: &Recording, found: &mut Findings) -> Option<f64> {
 }
 
 /// Registers of a work-item, groups resident with all and with half of them, and whether these share them.
-pub fn registers(recording: &Recording, found: &mut Findings) {
+pub fn registers(recording: &Recording, warp: Option<f64>, found: &mut Findings) {
     let (_, points) = per_iteration(&recording.registers);
     let one: Vec<(f64, f64)> = points.iter().filter(|point| point.0[0] == 1.0).map(|point| (point.0[1], point.1)).collect();
     found.number("registers.per_thread_max", registers::limit(&one, "RegCount: where the time of one group leaves its trend"));
@@ -35,9 +35,28 @@ pub fn registers(recording: &Recording, found: &mut Findings) {
         registers::resident(&groups, &cite)
     };
     let (full, half) = (resident(used.last()), if used.len() > 1 { resident(used.first()) } else { resident(None) });
-    found.facts.insert("registers.pooled".to_owned(), Finding::Word(registers::sharing(&full, &half)));
-    found.number("registers.groups_at_max", full);
-    found.number("registers.groups_at_half", half);
+    let shared = registers::sharing(&full, &half);
+    found.number("registers.per_core", file(&shared, used.first(), &half, warp, recording.driver.cores));
+    found.facts.insert("registers.pooled".to_owned(), Finding::Word(shared));
+    found.number("concurrency.full", full);
+    found.number("concurrency.half", half);
+}
+
+/// Registers are given out in multiples of a number up to this, as a rule.
+const QUANTUM: f64 = 8.0;
+
+/// The register file of a core, by groups of one work-item, a warp each, that have so many registers: it has room for all that are resident, and
+/// none for one more of a core.
+fn file(shared: &Fact<String>, used: Option<&f64>, half: &Fact<f64>, warp: Option<f64>, cores: Option<f64>) -> Fact<f64> {
+    if shared.get().is_none_or(|word| word != "pooled") {
+        return Fact::unknown("RegCount: with half of the registers no more groups are resident, so that something else limits them");
+    }
+    let (Some(used), Some(groups), Some(warp), Some(cores)) = (used, half.get(), warp, cores) else {
+        return Fact::unknown("RegCount: the warp or the number of cores is not known");
+    };
+    let warps = (groups / cores).floor();
+    let (least, most) = (used * warp * warps, (used + QUANTUM) * warp * (warps + 1.0));
+    Fact::between(least, least, most, Source::Measured, format!("RegCount: {groups} groups of {used} registers are resident"))
 }
 
 /// Operations of a work-item in one repetition of the profiler's kernel: 256 times `x = mad(y, y, x); y = mad(x, x, y)` over all components.
@@ -68,9 +87,10 @@ pub fn arithmetic(recording: &Recording, launch: Option<f64>, found: &mut Findin
     let fastest = floats.iter().map(|point| point.1).fold(f64::INFINITY, f64::min);
     let narrowest = floats.iter().find(|point| point.1 <= fastest * (1.0 + GAIN));
     let cite = "Gflops: the narrowest vector within 5 % of the fastest";
-    let width = narrowest.map_or(Fact::unknown("Gflops: no usable samples"), |point| Fact::known(point.0, Source::Measured, cite));
+    let width = narrowest
+        .map_or(Fact::unknown("Gflops: no usable samples"), |point| Fact::between(point.0, point.0, point.0, Source::Measured, cite));
     found.number("alu.vector_components", width);
-    found.number("buffer.vector_bytes", widest_load(recording));
+    found.number("read.width_words", widest_load(recording));
 }
 
 /// Operations a second of numbers of so many bits: the fastest vector, from the slowest one to that without the launch.
@@ -90,13 +110,28 @@ fn peak(recording: &Recording, bits: f64, launch: Option<f64>) -> Fact<f64> {
     Fact::between(work / slow, work / fast, work / bare, Source::Measured, "Gflops: multiply-adds of the fastest vector")
 }
 
-/// Bytes of the widest load that takes no longer than a narrow one: up to half-way to twice as long, which two loads would take.
+/// Cores, as the driver counted them for the profiler: none of its files shows how many there are.
+pub fn cores(recording: &Recording, found: &mut Findings) {
+    let cite = "what the driver said when it was recorded; nothing was measured of it";
+    let unknown = "the driver's number of cores is not recorded";
+    let cores = recording.driver.cores.map_or(Fact::unknown(unknown), |cores| Fact::known(cores, Source::Vendor, cite));
+    found.number("cores", cores);
+    for (key, most) in [("image.max_width", recording.driver.image_width), ("image.max_height", recording.driver.image_height)] {
+        let known = most.is_finite().then(|| Fact::known(most, Source::Vendor, cite));
+        found.number(key, known.unwrap_or_else(|| Fact::unknown("what the driver said of images is not recorded")));
+    }
+}
+
+/// Words of the widest load that takes no longer than a narrow one: up to half-way to twice as long, which two loads would take.
 fn widest_load(recording: &Recording) -> Fact<f64> {
     let (_, points) = per_iteration(&recording.vectors);
     let Some(narrow) = points.first() else { return Fact::unknown("BufferVecWidth: no usable samples") };
-    let wide = points.iter().take_while(|point| point.1 < 1.5 * narrow.1).last().unwrap_or(narrow);
-    if points.last() == Some(wide) {
-        return Fact::unknown(format!("BufferVecWidth: at least {}: no load took longer than a narrow one", wide.0[0]));
-    }
-    Fact::known(wide.0[0], Source::Measured, "BufferVecWidth: the widest load as fast as a narrow one")
+    let free = points.iter().take_while(|point| point.1 < 1.5 * narrow.1).count().max(1);
+    let wide = &points[free - 1];
+    let Some(next) = points.get(free) else {
+        return Fact::unknown(format!("BufferVecWidth: at least {} B: no load took longer than a narrow one", wide.0[0]));
+    };
+    let cite = "BufferVecWidth: the widest load as fast as a narrow one";
+    let words = |bytes: f64| bytes / 4.0;
+    Fact::between(words(wide.0[0]), words(wide.0[0]), words(next.0[0]), Source::Measured, cite)
 }

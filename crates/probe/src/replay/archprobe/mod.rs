@@ -33,7 +33,7 @@ pub enum ReplayError {
 
 /// Whether a folder has a recording of this profiler.
 pub fn is_one(folder: &Path) -> bool {
-    recording::FILES.iter().any(|file| folder.join(file).is_file())
+    recording::FILES.iter().any(|file| recording::is_there(folder, file))
 }
 
 /// Reads a recording. Points beyond the limits of the device are discarded, and what is missing or damaged is noted.
@@ -50,13 +50,15 @@ pub fn analyse(recording: &Recording) -> Findings {
     let mut found = Findings::default();
     let launch = launches(recording, &mut found);
     let warp = compute::warps(recording, &mut found);
-    compute::registers(recording, &mut found);
+    compute::registers(recording, warp, &mut found);
     compute::arithmetic(recording, launch, &mut found);
+    compute::cores(recording, &mut found);
     let (images, buffers) = caches::caches(recording, &mut found);
     streams::streams(recording, warp, caches::depth(&images, &buffers, &recording.image_bandwidth), &mut found);
     agreement::texels(recording, &mut found);
     agreement::check(recording, &mut found);
     pictures::curves(recording, &images, &buffers, &mut found);
+    found.confident();
     found
 }
 

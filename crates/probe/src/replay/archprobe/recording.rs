@@ -2,7 +2,8 @@
 
 use super::ReplayError;
 use super::table::Table;
-use std::path::Path;
+use flate2::read::MultiGzDecoder;
+use std::path::{Path, PathBuf};
 use warpsight_files::{RECORDS, TEXT};
 
 /// Bytes of a texel: the profiler reads images of four 32-bit channels.
@@ -97,7 +98,7 @@ const REPORT: &str = "ArchProbeReport.json";
 
 /// Reads a folder.
 pub fn read(folder: &Path) -> Result<Recording, ReplayError> {
-    if !FILES.iter().any(|file| folder.join(file).is_file()) {
+    if !FILES.iter().any(|file| is_there(folder, file)) {
         return Err(ReplayError::NoRecording { folder: folder.to_owned() });
     }
     let notes = &mut Vec::new();
@@ -124,6 +125,36 @@ pub fn read(folder: &Path) -> Result<Recording, ReplayError> {
     })
 }
 
+/// Whether a folder has a file of this name.
+pub fn is_there(folder: &Path, file: &str) -> bool {
+    place(folder, file).is_some()
+}
+
+/// Where a file lies, whatever the case of its name's letters, and packed or not; the name as it is first.
+fn place(folder: &Path, file: &str) -> Option<PathBuf> {
+    let packed = format!("{file}.gz");
+    let exact = [file, &packed].map(|name| folder.join(name)).into_iter().find(|path| path.is_file());
+    exact.or_else(|| {
+        let name = |path: &PathBuf| path.file_name().map(|name| name.to_string_lossy().to_lowercase());
+        let (plain, packed) = (file.to_lowercase(), packed.to_lowercase());
+        let mut all = warpsight_files::entries(folder).unwrap_or_default();
+        all.retain(|path| name(path).is_some_and(|name| name == plain || name == packed) && path.is_file());
+        all.sort_by_key(|path| name(path).is_none_or(|name| name != plain));
+        all.into_iter().next()
+    })
+}
+
+/// The text of a file, unpacked where it is packed, or why there is none.
+fn text(folder: &Path, file: &str, most: u64) -> Result<String, String> {
+    let path = place(folder, file).ok_or("missing")?;
+    if path.extension().is_none_or(|ending| !ending.eq_ignore_ascii_case("gz")) {
+        return warpsight_files::read_text(&path, most).map_err(|error| error.to_string());
+    }
+    let packed = warpsight_files::read(&path, most).map_err(|error| error.to_string())?;
+    let unpacked = warpsight_files::read_from(&path, MultiGzDecoder::new(packed.as_slice()), most).map_err(|error| error.to_string())?;
+    warpsight_files::text(&path, unpacked).map_err(|error| error.to_string())
+}
+
 struct Files<'a> {
     folder: &'a Path,
 }
@@ -137,10 +168,10 @@ impl Files<'_> {
         notes: &mut Vec<String>,
         within: impl Fn(&[f64; N]) -> bool,
     ) -> Vec<[f64; N]> {
-        let text = match warpsight_files::read_text(&self.folder.join(file), RECORDS) {
+        let text = match text(self.folder, file, RECORDS) {
             Ok(text) => text,
-            Err(error) => {
-                notes.push(format!("{file}: {}", if error.is_absence() { "missing".to_owned() } else { error.to_string() }));
+            Err(why) => {
+                notes.push(format!("{file}: {why}"));
                 return vec![];
             }
         };
@@ -177,7 +208,7 @@ impl Files<'_> {
 
 /// What the driver said, where the profiler kept it.
 fn driver(folder: &Path, notes: &mut Vec<String>) -> Driver {
-    let text = warpsight_files::read_text(&folder.join(REPORT), TEXT).map_err(|error| error.to_string());
+    let text = text(folder, REPORT, TEXT);
     let report = text.and_then(|text| serde_json::from_str::<serde_json::Value>(&text).map_err(|error| error.to_string()));
     if let Err(error) = &report {
         notes.push(format!("{REPORT}: {error}; so no point is known to be beyond the device's limits"));

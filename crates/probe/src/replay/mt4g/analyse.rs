@@ -19,6 +19,7 @@ pub fn analyse(recording: &Recording) -> Findings {
             one.analyse(&mut findings);
         }
     }
+    findings.confident();
     findings
 }
 

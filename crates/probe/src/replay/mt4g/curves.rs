@@ -19,6 +19,14 @@ pub fn size(key: &str, rows: &[(f64, Vec<f64>)], size: &Size) -> Curve {
         points: rows.iter().map(|(x, loads)| point(*x, loads)).collect(),
         model: size.steps.levels.iter().flat_map(|level| [[level.from, level.mean], [level.to, level.mean]]).collect(),
         changes: size.bytes.get().copied().into_iter().collect(),
+        // What it is told by.
+        confidence: size
+            .bytes
+            .get()
+            .and(size.steps.changes.iter().find(|change| change.rises()))
+            .map(|rise| rise.confidence)
+            .into_iter()
+            .collect(),
         ..Curve::default()
     }
 }

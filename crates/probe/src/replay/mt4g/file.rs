@@ -29,7 +29,7 @@ pub fn read(path: &Path, kind: Kind) -> Table {
             return table;
         }
     };
-    let gzipped = path.extension().is_some_and(|ending| ending == "gz");
+    let gzipped = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("gz"));
     let reader: Box<dyn Read> = if gzipped { Box::new(MultiGzDecoder::new(file)) } else { Box::new(file) };
     let mut bytes = vec![];
     let whole = match reader.take(MOST).read_to_end(&mut bytes) {

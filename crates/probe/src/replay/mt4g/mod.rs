@@ -124,8 +124,9 @@ pub fn read(dir: &Path) -> Result<Recording, ReplayError> {
 
 /// What a file of this name is of.
 fn what(name: &str) -> Option<(&'static str, Kind)> {
+    let name = name.to_lowercase();
     let stem = name.strip_suffix(".csv.gz").or_else(|| name.strip_suffix(".csv"))?;
-    let (memory, kind) = Kind::ALL.into_iter().find_map(|(end, kind)| Some((stem.strip_suffix(end)?, kind)))?;
+    let (memory, kind) = Kind::ALL.into_iter().find_map(|(end, kind)| Some((stem.strip_suffix(&*end.to_lowercase())?, kind)))?;
     let (_, key) = MEMORIES.into_iter().find(|(own, _)| own.eq_ignore_ascii_case(memory))?;
     Some((key, kind))
 }

@@ -113,7 +113,7 @@ fn outputs_as_asked(view: NodeView<'_>, windows: &mut [Window]) -> Result<(), Gr
     let upper = view.string("auto_pad")?.is_some_and(|mode| mode == "SAME_UPPER");
     for (d, (window, &own)) in windows.iter_mut().zip(spatial).enumerate() {
         let more = further.get(d).copied().unwrap_or(0);
-        let natural = Window { pad_before: 0, pad_after: 0, ..window.clone() }.transposed_output() + more;
+        let natural = Window { pad_before: 0, pad_after: 0, ..*window }.transposed_output() + more;
         let cropped = (natural - own).max(0);
         window.pad_before = if upper { cropped / 2 } else { cropped - cropped / 2 };
         window.pad_after = natural - more - own - window.pad_before;

@@ -327,7 +327,8 @@ mod tests {
     fn device(lines: f64) -> Profile {
         let mut on = profile::builtin("adreno640").expect("is there").expect("parses");
         let cost = BlockCost { width: 2, height: 1, first: Seconds(50e-9), further: Seconds(1e-9) };
-        let fit = TexelFit { texel_bytes: 16, hit: Seconds(100e-9), blocks: vec![cost], lines, fading: 64.0, ..TexelFit::default() };
+        let fit =
+            TexelFit { texel_bytes: 16, hit: Seconds(100e-9), blocks: vec![cost], lines: Some(lines), fading: 64.0, ..TexelFit::default() };
         on.probed.texture_fit = Fact::known(TextureFit { texels: vec![fit] }, warpsight_ir::profile::Source::Assumed, "a test");
         on.memory.texture_l1.bytes = Fact::unknown("not limited");
         on

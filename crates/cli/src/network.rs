@@ -34,8 +34,8 @@ pub struct NetworkArgs {
     /// Shape of an input whose shape the model leaves open, for instance x=1,3,48,192; may be repeated.
     #[arg(long, value_name = "NAME=N,N,…")]
     pub input_shape: Vec<String>,
-    /// What a network's tensors are stored as: f32, f16s (half storage, float arithmetic) or f16 (half storage and arithmetic). Positions in tensors
-    /// and whole numbers that are given stay f32.
+    /// What a network's tensors are stored as: f32, f16s (half storage, float arithmetic) or f16 (half storage and arithmetic). Positions in tensors,
+    /// whole numbers that are given and what is made of them alone (masks, angles) stay f32.
     #[arg(long, value_name = "TYPE", default_value = "f32", value_parser = named(DTYPES))]
     pub dtype: Scalar,
 }

@@ -27,8 +27,6 @@ pub const TOLERANCE_HALF: f64 = 1e-2;
 pub const TOLERANCE_HALF_LEAST: f64 = 2.0 * TOLERANCE_F16;
 /// The same where numbers are rounded to bfloat16, which keeps 8 bits.
 pub const TOLERANCE_BF16: f64 = 8.0 * TOLERANCE_F16;
-/// The largest number that is stored as a half.
-const F16_MAX: f64 = 65504.0;
 /// What a number below the normal halves is rounded by at most: half the distance of two such halves.
 const F16_ROUNDING: f64 = 1.0 / (1u32 << 25) as f64;
 /// Where inputs are drawn from: the first range in which every output can be stored. Of both signs, but not balanced (a long sum of
@@ -104,7 +102,8 @@ impl<'a> Trial<'a> {
     /// Draws inputs, but for those whose values follow from the operator, and computes what the outputs should be.
     pub fn new(expr: &'a TensorExpr, layouts: &'a [Layout], rng: &mut Rng) -> Self {
         let mut trial = Self { expr, layouts, inputs: vec![], expected: vec![], part: Part::proper(expr) };
-        let largest = if expr.output.element.stored() == Scalar::F16 { F16_MAX } else { f64::from(f32::MAX) };
+        // What is computed is at most `f32`, whatever it is stored as.
+        let largest = expr.output.element.greatest().min(f64::from(f32::MAX));
         // The maximum of a window that lies in the padding is what its table holds.
         let unbounded = expr.inputs.iter().filter_map(|own| own.values.as_deref()).flatten().any(|value| value.is_infinite());
         let fits = |trial: &Self| trial.expected.iter().all(|e| e.1.abs() <= largest || unbounded && e.1.is_infinite());
@@ -341,7 +340,7 @@ pub fn check_limits(expr: &TensorExpr, limits: &DeviceLimits) -> Result<(), Devi
 /// Fails where the device does not compute as an operator does, or its tensors do not fit there, step by step, or all of them not in the memory of this process.
 pub fn check_operator(operator: &Operator, limits: &DeviceLimits) -> Result<(), EngineError> {
     operator.kernels().try_for_each(|step| check_limits(step, limits))?;
-    let tensors = external_inputs(operator).into_iter().chain(operator.steps.iter().map(|step| &step.output));
+    let tensors = external_inputs(operator).into_iter().chain(operator.written());
     let bytes = tensors.map(|t| t.len() as u64 * u64::from(t.element.bytes())).sum();
     room(bytes).map_err(|why| EngineError::TooLarge { name: operator.kind.to_string(), bytes, why })
 }

@@ -41,10 +41,16 @@ impl Operator {
         self.steps.iter().enumerate().filter(move |(n, step)| *n == last || !step.is_known()).map(|(_, step)| step)
     }
 
-    /// Bytes of what lies between its kernels, and of the constants that are made for them.
+    /// Bytes of what lies between its kernels, and of the constants that are made for them: of what one writes and another reads.
     pub fn temporary_bytes(&self) -> u64 {
-        let between = self.steps.iter().rev().skip(1).map(|step| &step.output);
-        between.map(|own| own.len() as u64 * u64::from(own.element.bytes())).sum()
+        let read = |own: &Tensor| self.steps.iter().flat_map(|step| &step.inputs).any(|input| input.name == own.name);
+        self.written().filter(|own| read(own)).map(|own| own.len() as u64 * u64::from(own.element.bytes())).sum()
+    }
+
+    /// The tensors that it writes, each once.
+    pub fn written(&self) -> impl Iterator<Item = &Tensor> {
+        let first = |n: usize| self.steps[..n].iter().all(|own| own.output.name != self.steps[n].output.name);
+        (0..self.steps.len()).filter(move |n| first(*n)).map(|n| &self.steps[n].output)
     }
 }
 

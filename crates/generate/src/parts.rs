@@ -120,6 +120,11 @@ impl Run {
 
     /// Whether no position is in both: one ends before the other begins, or their steps never meet.
     fn misses(self, other: Self) -> bool {
+        // One position has no step.
+        if self.count == 1 || other.count == 1 {
+            let (one, run) = if self.count == 1 { (self, other) } else { (other, self) };
+            return !run.contains(one.first);
+        }
         let (mut step, mut rest) = (self.step, other.step);
         while rest != 0 {
             (step, rest) = (rest, step % rest);

@@ -91,7 +91,11 @@ fn phases_are_disjoint_and_cover() {
     let wrong = phase("wrong", 2, 4);
     assert!(matches!(check(&sequence(vec![even.clone(), wrong])), Err(PartsError::Overlap { .. })));
     let thirds = storing("thirds", &[3], vec![form(1, &[(0, 3)])], &[9], false);
-    assert!(matches!(check(&sequence(vec![even, thirds])), Err(PartsError::Overlap { .. })), "4 is even");
+    assert!(matches!(check(&sequence(vec![even.clone(), thirds])), Err(PartsError::Overlap { .. })), "4 is even");
+    let one = |at: i64| storing("one", &[1], vec![form(at, &[])], &[9], true);
+    let rest = storing("rest", &[3], vec![form(3, &[(0, 2)])], &[9], true);
+    assert_eq!(check(&sequence(vec![even.clone(), one(1), rest.clone()])), Ok(()));
+    assert!(matches!(check(&sequence(vec![even.clone(), one(5), rest])), Err(PartsError::Overlap { .. })), "5 is of the rest");
     let half = Tensor { element: Scalar::F16, ..odd.output.clone() };
     let mixed = sequence(vec![phase("even", 0, 5), TensorExpr { output: half, ..odd }]);
     assert!(matches!(check(&mixed), Err(PartsError::Layout { .. })));

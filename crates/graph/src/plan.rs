@@ -25,7 +25,8 @@ use warpsight_ir::{Name, Scalar};
 /// cost nothing and are no operators.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// In an order in which they can run. A tensor may be written by several: whole by the first, then in parts by some that work in place.
+    /// In an order in which they can run. A tensor may be written by several: whole by the first, then in parts by some that work in place, or in
+    /// parts by all ([`parts`]).
     pub operators: Vec<PlannedOp>,
     /// All tensors; every one is used or is an input.
     pub tensors: Vec<PlanTensor>,
@@ -208,9 +209,14 @@ impl Plan {
         });
         operator.steps.extend(last);
         let inputs = external_inputs(&operator).into_iter().map(|t| known[&t.name]).collect();
-        // A tensor that several expressions write is there for each of them.
-        let mut written: HashMap<Name, TensorId> =
-            operator.steps.last().map(|step| (step.output.name.clone(), self.operators[position].output)).into_iter().collect();
+        // A tensor that several expressions write is there for each of them, and results stay what they are.
+        let old = &self.operators[position];
+        let results = old.operator.steps.iter().zip(old.temporaries.iter().chain([&old.output]));
+        let results = results.filter(|(_, id)| **id == old.output || self.outputs.contains(id));
+        let mut written: HashMap<Name, TensorId> = results.map(|(step, id)| (step.output.name.clone(), *id)).collect();
+        if let Some(step) = operator.steps.last() {
+            written.insert(step.output.name.clone(), old.output);
+        }
         let mut temporary = |t: &Tensor| {
             *written.entry(t.name.clone()).or_insert_with(|| {
                 let (name, shape) = (format!("{stem}.{}", t.name), t.shape.clone());
@@ -368,7 +374,11 @@ impl<'a> Builder<'a> {
         let shown = self.graph.tensor(self.owned.get(&root).copied().unwrap_or(root));
         let tensor = self.graph.tensor(root);
         let role = match tensor.constant.clone().or_else(|| tensor.filled()) {
-            Some(values) => PlanRole::Constant(values),
+            Some(values) => {
+                let element = self.elements[root.0];
+                let beyond = element != Scalar::F32 && values.iter().any(|own| element.finite(*own) != *own);
+                PlanRole::Constant(if beyond { values.iter().map(|own| element.finite(*own)).collect() } else { values })
+            }
             None if self.graph.inputs.contains(&root) => PlanRole::Input,
             None if self.owned.contains_key(&root) => PlanRole::Output,
             None => PlanRole::Intermediate,

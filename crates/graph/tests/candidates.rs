@@ -9,7 +9,7 @@ use warpsight_generate::{Operator, Role, TensorExpr};
 use warpsight_graph::Plan;
 use warpsight_ir::Scalar;
 
-const OPERATORS: [&str; 30] = [
+const OPERATORS: [&str; 33] = [
     "conv2d n=2 c=3 h=5 w=7 k=4 r=3 s=3 stride=1 pad=1",
     "conv2d n=1 c=4 h=9 w=8 k=3 r=5 s=3 stride=2 pad=2",
     "conv2d n=1 c=2 h=6 w=1 k=3 r=3 s=3 stride=1 pad=1",
@@ -41,6 +41,10 @@ const OPERATORS: [&str; 30] = [
     "deconv2d n=1 c=4 h=3 w=3 k=6 r=2 s=2 stride=3 groups=2",
     "deconv2d n=1 c=2 h=1 w=3 k=1 r=3 s=3 stride=2 pad=1",
     "deconv2d n=1 c=5 h=6 w=6 k=4 r=9 s=9 stride=4 pad=3",
+    "deconv3d n=1 c=3 d=2 h=3 w=4 k=2 t=3 r=3 s=3 stride=2 pad=1",
+    // Of several results.
+    "layernorm_gradient n=2048 c=8",
+    "split n=5 c=12 parts=4",
     "conv3d n=1 c=2 d=3 h=5 w=6 k=2 t=1 r=3 s=3 pad=1",
 ];
 
@@ -112,13 +116,13 @@ fn every_candidate_computes_the_operator() {
         seen,
         BTreeMap::from([
             ("packed", 6),
-            ("phases", 4),
-            ("padded", 14),
+            ("phases", 5),
+            ("padded", 15),
             ("rows", 8),
             ("rows_kept", 4),
             ("runs16", 4),
             ("runs256", 2),
-            ("split16", 4),
+            ("split16", 5),
             ("split256", 1),
             ("winograd2", 7),
             ("winograd4", 7)

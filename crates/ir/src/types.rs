@@ -49,6 +49,20 @@ impl Scalar {
     pub fn stored(self) -> Self {
         if self == Self::Half { Self::F16 } else { self }
     }
+    /// The greatest finite number of a floating-point type; of others, infinity.
+    pub fn greatest(self) -> f64 {
+        match self {
+            Self::F16 | Self::Half => 65504.0,
+            Self::Bf16 => f64::from(half::bf16::MAX),
+            Self::F32 => f64::from(f32::MAX),
+            Self::F64 => f64::MAX,
+            _ => f64::INFINITY,
+        }
+    }
+    /// A known number as it is stored where it is finite: the greatest where it is beyond that, as what fills masks is among halves.
+    pub fn finite(self, value: f64) -> f64 {
+        if value.is_finite() { value.clamp(-self.greatest(), self.greatest()) } else { value }
+    }
     /// Whether it is a floating-point type.
     pub fn is_float(self) -> bool {
         matches!(self, Self::F16 | Self::Bf16 | Self::Half | Self::F32 | Self::F64)

@@ -25,7 +25,7 @@ struct Phased {
 
 /// The expressions, each of which writes a part of what this one does; `None` where all results have the same terms.
 pub(super) fn phases(step: &TensorExpr) -> Option<Vec<TensorExpr>> {
-    if step.combine != Combine::Sum || !step.before.is_empty() || step.coefficients.is_some() {
+    if step.is_known() || step.combine != Combine::Sum || !step.before.is_empty() || step.coefficients.is_some() {
         return None;
     }
     let mut found: Vec<Phased> = vec![];
@@ -84,11 +84,7 @@ fn phased(step: &TensorExpr, form: &Index, extent: i64) -> Option<Phased> {
         return None;
     }
     let terms = step.reduce[reduced.0 - parallel].extent;
-    let of = |position: i64| {
-        let inside = |term: &i64| (0..extent).contains(&(form.constant + i64::from(by) * position + i64::from(steps) * term));
-        let first = (0..terms).find(inside)?;
-        Some(first..(first..terms).take_while(inside).last()? + 1)
-    };
+    let of = |position: i64| inside(form.constant + i64::from(by) * position, steps, extent, &(0..terms));
     // A result without terms keeps one, which is zero.
     let own: Vec<Range<i64>> = (0..step.axes[axis.0].extent.min(MOST_PHASES + 1)).map(|position| of(position).unwrap_or(0..1)).collect();
     let fewer = own.iter().any(|range| range.end - range.start < terms);
@@ -107,14 +103,20 @@ fn walked(step: &TensorExpr, at: &[(&Phased, i64)]) -> Option<Vec<Range<i64>>> {
         let open: Vec<AxisId> = form.terms().iter().map(|term| term.0).filter(|a| several(&ranges[a.0])).collect();
         let first = form.terms().first().map(|term| term.0);
         let Some(axis) = open.first().copied().or(first).filter(|_| open.len() < 2) else { continue };
-        let inside = |position: &i64| {
-            let at = form.eval(|a| if a == axis { *position } else { ranges[a.0].start });
-            at.is_some_and(|at| (0..*extent).contains(&at))
-        };
-        let first = ranges[axis.0].clone().find(inside)?;
-        ranges[axis.0] = first..(first..ranges[axis.0].end).take_while(inside).last()? + 1;
+        let others = form.eval(|a| if a == axis { 0 } else { ranges[a.0].start })?;
+        ranges[axis.0] = inside(others, form.coefficient(axis), *extent, &ranges[axis.0])?;
     }
     Some(ranges)
+}
+
+/// The positions of a range at which `first + by · position` is within an extent; `None` where there are none.
+fn inside(first: i64, by: i32, extent: i64, range: &Range<i64>) -> Option<Range<i64>> {
+    let by = i64::from(by);
+    // Backwards, the last one comes first.
+    let (low, high) = if by > 0 { (-first, extent - 1 - first) } else { (first - extent + 1, first) };
+    let own = -(-low).div_euclid(by.abs())..high.div_euclid(by.abs()) + 1;
+    let own = own.start.max(range.start)..own.end.min(range.end);
+    (own.start < own.end).then_some(own)
 }
 
 fn several(range: &Range<i64>) -> bool {

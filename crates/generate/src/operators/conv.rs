@@ -55,7 +55,7 @@ impl Window {
         at_least(operator, 0, &[("pad", self.pad_before)])?;
         // Beyond these sums of extents would overflow; no tensor is so large.
         let limit = i64::from(i32::MAX);
-        if [self.input, self.kernel, self.stride, self.pad_before, self.pad_after.abs(), self.dilation].iter().any(|&v| v > limit) {
+        if [self.input, self.kernel, self.stride, self.pad_before, self.pad_after, self.dilation].iter().any(|&v| v > limit || v < -limit) {
             return Err(OperatorError::Mismatch { operator: operator.into(), what: format!("an extent above {limit}") });
         }
         Ok(())

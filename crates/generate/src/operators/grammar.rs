@@ -23,6 +23,7 @@ const FORMS: &[Form] = &[
     ("dwconv2d", &["n", "c", "h", "w", "r", "s"], &[("stride", 1), ("pad", 0), ("dilation", 1), ("multiplier", 1)]),
     ("conv3d", &["n", "c", "d", "h", "w", "k", "t", "r", "s"], &[("stride", 1), ("pad", 0), ("dilation", 1), ("groups", 1)]),
     ("deconv2d", &["n", "c", "h", "w", "k", "r", "s"], &[("stride", 1), ("pad", 0), ("dilation", 1), ("groups", 1)]),
+    ("deconv3d", &["n", "c", "d", "h", "w", "k", "t", "r", "s"], &[("stride", 1), ("pad", 0), ("dilation", 1), ("groups", 1)]),
     ("matmul", &["m", "n", "k"], &[("batch", 1), ("transpose_left", 0), ("transpose_right", 0)]),
     ("fc", &["n", "k", "m"], &[]),
     ("softmax", &["n", "c"], &[]),
@@ -106,7 +107,7 @@ pub fn parse_operator(text: &str) -> Result<Operator, OperatorError> {
                 channels: keys.get("c"),
                 filters: keys.get("k"),
                 groups: keys.get("groups"),
-                spatial: keys.windows(if name == "conv3d" { &[("d", "t"), ("h", "r"), ("w", "s")] } else { &[("h", "r"), ("w", "s")] }),
+                spatial: keys.windows(spatial(name)),
                 bias: false,
                 element,
             })?
@@ -116,16 +117,16 @@ pub fn parse_operator(text: &str) -> Result<Operator, OperatorError> {
             channels: keys.get("c"),
             filters: keys.product("c", "multiplier")?,
             groups: keys.get("c"),
-            spatial: keys.windows(&[("h", "r"), ("w", "s")]),
+            spatial: keys.windows(spatial(name)),
             bias: false,
             element,
         })?,
-        "deconv2d" => deconv(&Deconv {
+        "deconv2d" | "deconv3d" => deconv(&Deconv {
             batch: keys.get("n"),
             channels: keys.get("c"),
             filters: keys.get("k"),
             groups: keys.get("groups"),
-            spatial: keys.windows(&[("h", "r"), ("w", "s")]),
+            spatial: keys.windows(spatial(name)),
             bias: false,
             element,
         })?,
@@ -205,6 +206,12 @@ pub fn parse_operator(text: &str) -> Result<Operator, OperatorError> {
         inputs.filter(|tensor| tensor.role == Role::Weight && tensor.values.is_none()).for_each(|tensor| tensor.role = Role::Activation);
     }
     Ok(operator)
+}
+
+/// Extents and windows of a convolution's dimensions.
+fn spatial(name: &str) -> &'static [(&'static str, &'static str)] {
+    let all: &[_] = &[("d", "t"), ("h", "r"), ("w", "s")];
+    if name.ends_with("3d") { all } else { &all[1..] }
 }
 
 /// Positions whose taps are listed along one dimension, at most.

@@ -552,6 +552,7 @@ fn axes_of_the_command_lines_operators() {
     assert_eq!(axes("conv3d n=1 c=2 d=4 h=5 w=6 k=3 t=2 r=3 s=3"), "conv3d k3 z3 y3 x4 | c2 t2 r3 s3");
     assert_eq!(axes("deconv2d n=1 c=2 h=4 w=4 k=3 r=3 s=3 pad=1"), "deconv2d k3 y4 x4 | c2 r3 s3");
     assert_eq!(axes("deconv2d n=1 c=2 h=4 w=4 k=3 r=3 s=3 stride=2 pad=1"), "deconv2d k3 y4 x4 py2 px2 | c2 r2 s2");
+    assert_eq!(axes("deconv3d n=1 c=2 d=3 h=4 w=4 k=3 t=3 r=3 s=3 stride=2 pad=1"), "deconv3d k3 z3 y4 x4 pz2 py2 px2 | c2 t2 r2 s2");
     assert_eq!(axes("matmul m=3 n=4 k=5"), "matmul m3 n4 | k5");
     assert_eq!(axes("matmul m=3 n=4 k=5 batch=2"), "matmul b2 m3 n4 | k5");
     assert_eq!(axes("fc n=1 k=8 m=10"), "fc n10 | k8");
@@ -585,7 +586,7 @@ fn axes_of_the_command_lines_operators() {
 #[test]
 fn messages_of_the_grammar() {
     let message = |text: &str| parse_operator(text).unwrap_err().to_string();
-    let all = "conv2d dwconv2d conv3d deconv2d matmul fc softmax layernorm maxpool avgpool reduce_sum reduce_mean reduce_max reduce_min reduce_l1 reduce_l2 reduce_sum_square copy add mul relu gelu gelu_tanh \
+    let all = "conv2d dwconv2d conv3d deconv2d deconv3d matmul fc softmax layernorm maxpool avgpool reduce_sum reduce_mean reduce_max reduce_min reduce_l1 reduce_l2 reduce_sum_square copy add mul relu gelu gelu_tanh \
                where expand transpose concat split gather scatter_add embedding_bag lower_triangle layernorm_gradient resize_nearest resize_linear resize_cubic";
     let conv = "n= c= h= w= k= r= s= [stride=] [pad=] [padw=] [dilation=] [groups=] [winograd=] [dtype=] [weights=]";
     assert_eq!(message(" "), format!("no operator given; one of: {all}"));

@@ -146,7 +146,7 @@ impl Op {
             }
             Self::MatMul { transpose_left, transpose_right } => product(inputs, y, *transpose_left, *transpose_right),
             Self::Pool { kind, windows, ceil_mode } => {
-                spatial(x, windows)?;
+                spatial(x, windows, false)?;
                 let (kind, spatial, ceil_mode) = (*kind, windows.clone(), *ceil_mode);
                 let pool = Pool { kind, batch: x[0], channels: x[1], spatial, ceil_mode, element: Scalar::F32 };
                 same("its output", y, &[&x[..2], &pool.outputs()].concat())
@@ -320,10 +320,12 @@ fn broadcasts(from: &[i64], to: &[i64]) -> Checked {
     if fits { Ok(()) } else { Err(format!("{from:?} does not broadcast to {to:?}")) }
 }
 
-fn spatial(x: &[i64], windows: &[Window]) -> Checked {
+fn spatial(x: &[i64], windows: &[Window], transposed: bool) -> Checked {
     let sane = |w: &Window| {
         let positive = [w.input, w.kernel, w.stride, w.dilation].iter().all(|v| (1..=WINDOW).contains(v));
-        positive && [w.pad_before, w.pad_after].iter().all(|v| (0..=WINDOW).contains(v))
+        // At the end of what is transposed results may follow that no input reaches.
+        let least = if transposed { -WINDOW } else { 0 };
+        positive && (0..=WINDOW).contains(&w.pad_before) && (least..=WINDOW).contains(&w.pad_after)
     };
     if !(1..=3).contains(&windows.len()) || !windows.iter().all(sane) {
         return Err(format!("{windows:?} are no windows of one to three dimensions"));
@@ -334,7 +336,7 @@ fn spatial(x: &[i64], windows: &[Window]) -> Checked {
 
 fn convolution(inputs: &[&[i64]], y: &[i64], windows: &[Window], groups: i64, transposed: bool) -> Checked {
     let (x, weight) = (inputs[0], inputs[1]);
-    spatial(x, windows)?;
+    spatial(x, windows, transposed)?;
     let filters = *y.get(1).ok_or("its output has no channels")?;
     if groups < 1 || x[1] % groups != 0 || filters % groups != 0 {
         return Err(format!("{groups} groups of {} channels and {filters} filters", x[1]));

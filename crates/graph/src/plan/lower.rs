@@ -49,11 +49,18 @@ pub(crate) fn lower(graph: &Graph, group: &Group, elements: &[Scalar]) -> Result
     };
     for step in &mut lowered.operator.steps {
         as_stored(&mut step.output);
+        step.inputs.iter_mut().for_each(as_stored);
+    }
+    // Its followers may read that, too.
+    let written = |name: &str| lowered.operator.steps.iter().find(|step| &*step.output.name == name).map(|step| step.output.element);
+    let own = lowered.further.iter().zip(&anchor.outputs[1..]).filter_map(|(name, id)| Some((*id, written(name)?)));
+    let own: Vec<(TensorId, Scalar)> = own.collect();
+    let stored = |id: TensorId| own.iter().find(|own| own.0 == id).map_or(elements[id.0], |own| own.1);
+    for step in &mut lowered.operator.steps {
         for input in &mut step.inputs {
-            as_stored(input);
             let source = lowered.sources.iter().find(|s| s.0 == input.name).map(|s| &s.1);
             if let Some(Source::Tensor(id)) = source {
-                input.element = elements[id.0];
+                input.element = stored(*id);
             }
             input.role = match source {
                 Some(Source::Tensor(id)) if graph.tensor(*id).constant.is_none() => Role::Activation,
@@ -66,13 +73,24 @@ pub(crate) fn lower(graph: &Graph, group: &Group, elements: &[Scalar]) -> Result
     Ok(lowered)
 }
 
-/// Where one of an operator's tensors is of four bytes, its halves are what is stored alone: a position is a number that no half may have.
+/// Where one of an operator's tensors is of four bytes, its halves are what is stored alone: a position is a number that no half may have. Numbers
+/// that are known stay finite among halves that are computed with.
 fn widen(operator: &mut Operator) {
     let tensors = |step: &TensorExpr| step.inputs.iter().chain([&step.output]).any(|own| own.element == Scalar::F32);
     if operator.steps.iter().any(tensors) {
         let steps = operator.steps.iter_mut();
         let halves = steps.flat_map(|step| step.inputs.iter_mut().chain([&mut step.output])).filter(|own| own.element == Scalar::Half);
         halves.for_each(|own| own.element = Scalar::F16);
+    }
+    for step in operator.steps.iter_mut().filter(|step| step.arithmetic() == Scalar::Half) {
+        let mut finite = |own: &ScalarExpr| match own {
+            ScalarExpr::Const(value) => ScalarExpr::Const(Scalar::Half.finite(*value)),
+            other => other.clone(),
+        };
+        (step.body, step.epilogue) = (step.body.with_leaves(&mut finite), step.epilogue.with_leaves(&mut finite));
+        for own in &mut step.before {
+            (own.body, own.epilogue) = (own.body.with_leaves(&mut finite), own.epilogue.with_leaves(&mut finite));
+        }
     }
 }
 

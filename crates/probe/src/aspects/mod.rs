@@ -126,6 +126,6 @@ mod tests {
         let found = analyse(&device, &[]);
         assert_eq!(found.contradictions, Vec::<String>::new());
         let known: Vec<&String> = found.facts.keys().filter(|key| found.get(key).is_some()).collect();
-        assert_eq!(known, ["clock.hz"], "the driver's word");
+        assert_eq!(known, ["clock.hz", "image.max_height", "image.max_width"], "the driver's words");
     }
 }

@@ -35,10 +35,10 @@ pub(super) fn aspect() -> Aspect {
                 let full = full(context.device);
                 plan(NAME, move |asked| {
                     go_on(by_ways(asked, full))?;
-                    HOLDING.into_iter().try_for_each(|values| go_on(by_ways_holding(asked, full, values)))?;
                     go_on(by_order(asked, full))?;
                     go_on(by_latency(asked, full))?;
-                    by_steps(asked, full)
+                    go_on(by_steps(asked, full))?;
+                    HOLDING.into_iter().try_for_each(|values| go_on(by_ways_holding(asked, full, values)))
                 })
             },
         },
@@ -51,7 +51,7 @@ pub(super) fn by_ways(asked: &Asked, full: u32) -> Answer<(Option<u32>, Series<u
     by_ways_holding(asked, full, 0)
 }
 
-/// The same of work-items that hold so many values.
+/// The same of work-items that hold so many values; a second size of warps is a power of two.
 fn by_ways_holding(asked: &Asked, full: u32, values: u32) -> Answer<(Option<u32>, Series<u32>)> {
     let lanes = LANES.min(full);
     let split = |lanes, block| split_holding(lanes, block, values);
@@ -73,7 +73,7 @@ fn by_ways_holding(asked: &Asked, full: u32, values: u32) -> Answer<(Option<u32>
     } else {
         // A power of two as a rule, so that these are asked first.
         let powers = (1..).map(|bit| 1 << bit).take_while(|&block| block <= lanes / 2);
-        let others = (3..=lanes / 2).filter(|block| !block.is_power_of_two());
+        let others = (3..=lanes / 2).filter(|block| values == 0 && !block.is_power_of_two());
         let mut found = None;
         for block in powers.chain(others) {
             if alone(block)? {

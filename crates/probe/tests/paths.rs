@@ -215,7 +215,7 @@ fn analysed(device: &mut dyn Device) -> (Findings, usize) {
 /// A device that is hot for a while is measured again when it is not; the same launches, taken as they are, say something else.
 #[test]
 fn what_was_measured_of_a_hot_device_is_measured_again() {
-    let hot = |n: usize| if (80..160).contains(&n) { 1.6 } else { 1.0 };
+    let hot = |n: usize| if (100..170).contains(&n) { 1.6 } else { 1.0 };
     let (cool, few) = analysed(&mut Limited::new("sim:adreno640", true, |_| 1.0));
     let mut device = Limited::new("sim:adreno640", true, hot);
     let (found, more) = analysed(&mut device);

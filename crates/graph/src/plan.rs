@@ -119,14 +119,8 @@ impl Plan {
         let graph = &*sequence::expanded(graph);
         let mut builder = Builder::new(graph, element);
         for group in groups(graph) {
-            let lowered = lower(graph, &group, &builder.elements)?;
+            let lowered = lower(graph, &group, &builder.roots, &mut builder.elements)?;
             let anchor = &graph.nodes[group.anchor];
-            for (name, id) in lowered.further.iter().zip(&anchor.outputs[1..]) {
-                let step = lowered.operator.steps.iter().find(|step| *step.output.name == **name);
-                let stored = step.map_or(Scalar::F32, |step| step.output.element);
-                let alike = builder.roots.iter().enumerate().filter(|own| *own.1 == builder.roots[id.0]);
-                alike.for_each(|own| builder.elements[own.0] = stored);
-            }
             let nodes = std::iter::once(&group.anchor).chain(&group.followers).map(|&n| graph.nodes[n].name.clone()).collect();
             let (lowered, output) = match builder.in_place(anchor, &lowered) {
                 Some((operator, data)) => (Lowered { operator, ..lowered }, data),

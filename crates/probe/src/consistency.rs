@@ -1,5 +1,6 @@
 //! What was found, held against itself: numbers that are known by two ways, neither of which is made of the other.
 
+use crate::fit::registers::QUANTUM;
 use crate::{Finding, Findings};
 use warpsight_ir::profile::Fact;
 
@@ -50,8 +51,6 @@ type Told = Result<[f64; 3], String>;
 const RATES: f64 = 0.1;
 /// Where a curve ends, and what its cache holds: sets that fill unevenly miss before a cache is full.
 const ENDS: f64 = 0.05;
-/// Registers are given out in multiples of a number up to this, as a rule, so that a work-item may have as many more.
-const QUANTUM: f64 = 8.0;
 
 /// Holds what was found against itself. Each comparison is listed, with the reason where one of its sides is not known.
 pub fn consistency(findings: &Findings) -> Vec<Consistency> {
@@ -110,7 +109,7 @@ impl Held<'_> {
     fn file_by_items(&self) -> Told {
         let [least, most, over] = self.told("registers.per_thread_max")?;
         let ([fewest, items, room], cores) = (self.told("concurrency.full_items")?, self.told("cores")?[1]);
-        Ok([least * fewest / cores, most * items / cores, (over + QUANTUM) * room / cores])
+        Ok([least * fewest / cores, most * items / cores, (over + f64::from(QUANTUM)) * room / cores])
     }
 
     /// The same of groups of one work-item, a warp each, where nobody counted work-items.
@@ -130,7 +129,7 @@ impl Held<'_> {
         // Where others would run at once with fewer registers, one more warp has no room. A file of each warp's own has that many, and no more.
         let others = self.told("concurrency.half").is_ok_and(|half| half[1] > full);
         let room = if others { warps.floor() + 1.0 } else { warps };
-        Ok([least * narrow * warps, most * sizes[0] * warps, (over + QUANTUM) * wide * room])
+        Ok([least * narrow * warps, most * sizes[0] * warps, (over + f64::from(QUANTUM)) * wide * room])
     }
 
     /// A shape, told by walks of many strides, and where the curve of growing walks leaves its level; `None` of a level that nobody found.

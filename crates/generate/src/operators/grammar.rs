@@ -289,7 +289,7 @@ impl<'a> Keys<'a> {
             let duplicate = || OperatorError::DuplicateKey { operator: owned(operator), key: owned(key) };
             if key == "dtype" {
                 let known = DTYPES.iter().find(|own| own.0 == value);
-                let read = known.ok_or_else(|| bad("one of f32, f16s, f16"))?;
+                let read = known.ok_or_else(|| bad(&format!("one of {}", DTYPES.map(|own| own.0).join(", "))))?;
                 if element.replace(read.1).is_some() {
                     return Err(duplicate());
                 }

@@ -5,7 +5,7 @@ use crate::graph::op::{Arithmetic, Function, Op};
 use crate::graph::{Graph, Node, TensorId};
 use crate::plan::fuse::Group;
 use std::sync::Arc;
-use warpsight_generate::expr::{Index, Operator, Role, ScalarExpr, Tensor, TensorExpr};
+use warpsight_generate::expr::{Index, Operator, Role, ScalarExpr, TensorExpr};
 use warpsight_generate::operators::{
     self, Conv, Deconv, Lookup, MatMul, OperatorError, Pool, Taps, broadcast_index, external_inputs, tensor,
 };
@@ -29,38 +29,25 @@ pub(crate) enum Source {
     Constant(Arc<[f64]>),
 }
 
-/// A group's operator, of tensors that are stored as `elements` has it for each of the graph's.
-pub(crate) fn lower(graph: &Graph, group: &Group, elements: &[Scalar]) -> Result<Lowered, GraphError> {
+/// A group's operator, of tensors that are stored as `elements` has it for each of the graph's; what the node writes beside its result is settled there.
+/// `roots` says which tensors share their elements.
+pub(crate) fn lower(graph: &Graph, group: &Group, roots: &[TensorId], elements: &mut [Scalar]) -> Result<Lowered, GraphError> {
     let anchor = &graph.nodes[group.anchor];
     let wrong = |source| GraphError::Operator { node: anchor.name.clone(), source };
     let element = elements[graph.nodes[group.exit()].output().0];
     let mut lowered = lower_anchor(graph, anchor, anchor.known_op()?, element).map_err(wrong)?;
+    for (name, id) in lowered.further.iter().zip(&anchor.outputs[1..]) {
+        settle(&mut lowered.operator, name, roots, (*id, elements));
+    }
     // A constructed operator has a last step.
     if let Some(step) = lowered.operator.steps.last_mut() {
         fuse(graph, group, step, &mut lowered.sources);
     }
-    // What the node writes beside its result may have to be exact for its readers; else the operator says what it is stored as.
-    let further = lowered.further.iter().zip(&anchor.outputs[1..]);
-    let further: Vec<(Name, Scalar)> = further.map(|(name, id)| (Name::from(*name), elements[id.0])).collect();
-    let as_stored = |tensor: &mut Tensor| {
-        if further.iter().any(|own| own.0 == tensor.name && own.1 == Scalar::F32) {
-            tensor.element = Scalar::F32;
-        }
-    };
-    for step in &mut lowered.operator.steps {
-        as_stored(&mut step.output);
-        step.inputs.iter_mut().for_each(as_stored);
-    }
-    // Its followers may read that, too.
-    let written = |name: &str| lowered.operator.steps.iter().find(|step| &*step.output.name == name).map(|step| step.output.element);
-    let own = lowered.further.iter().zip(&anchor.outputs[1..]).filter_map(|(name, id)| Some((*id, written(name)?)));
-    let own: Vec<(TensorId, Scalar)> = own.collect();
-    let stored = |id: TensorId| own.iter().find(|own| own.0 == id).map_or(elements[id.0], |own| own.1);
     for step in &mut lowered.operator.steps {
         for input in &mut step.inputs {
             let source = lowered.sources.iter().find(|s| s.0 == input.name).map(|s| &s.1);
             if let Some(Source::Tensor(id)) = source {
-                input.element = stored(*id);
+                input.element = elements[id.0];
             }
             input.role = match source {
                 Some(Source::Tensor(id)) if graph.tensor(*id).constant.is_none() => Role::Activation,
@@ -71,6 +58,17 @@ pub(crate) fn lower(graph: &Graph, group: &Group, elements: &[Scalar]) -> Result
     }
     widen(&mut lowered.operator);
     Ok(lowered)
+}
+
+/// A tensor that a node writes beside its result: its readers may need it exact, else it is stored as the operator says.
+fn settle(operator: &mut Operator, name: &str, roots: &[TensorId], (id, elements): (TensorId, &mut [Scalar])) {
+    let tensors = operator.steps.iter_mut().flat_map(|step| [&mut step.output].into_iter().chain(&mut step.inputs));
+    for tensor in tensors.filter(|own| *own.name == *name) {
+        if elements[id.0] == Scalar::F32 {
+            tensor.element = Scalar::F32;
+        }
+        roots.iter().zip(&mut *elements).filter(|own| *own.0 == roots[id.0]).for_each(|own| *own.1 = tensor.element);
+    }
 }
 
 /// Where one of an operator's tensors is of four bytes, its halves are what is stored alone: a position is a number that no half may have. Numbers

@@ -7,6 +7,7 @@ use super::steady::plan;
 use super::timer::unknown;
 use super::warp::by_ways;
 use super::{Aspect, Seen};
+use crate::fit::registers::QUANTUM;
 use crate::{Context, Curve, Finding, Findings, Needs, Phase};
 use warpsight_ir::profile::{Fact, Source};
 
@@ -20,8 +21,6 @@ const SPILLED: f64 = 1.12;
 const ROUNDS: f64 = 1.4;
 /// Groups at most that run at once.
 const MOST_GROUPS: u32 = 16_384;
-/// Registers are given out in multiples of a number up to this, as a rule: so much is a work-item's share uncertain.
-const QUANTUM: u32 = 8;
 /// Registers that a compiler takes for itself, as a rule fewer.
 const OWN: u32 = 12;
 /// Groups that use registers up are so much smaller than the largest, in whole warps.

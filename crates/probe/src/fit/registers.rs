@@ -2,6 +2,9 @@
 
 use warpsight_ir::profile::{Fact, Source};
 
+/// Registers are given out in multiples of a number up to this, as a rule, so that a work-item may have as many more.
+pub const QUANTUM: u32 = 8;
+
 /// Seconds of a kernel against what is asked of the device: registers, or groups.
 pub type Point = (f64, f64);
 

@@ -42,9 +42,6 @@ pub fn registers(recording: &Recording, warp: Option<f64>, found: &mut Findings)
     found.number("concurrency.half", half);
 }
 
-/// Registers are given out in multiples of a number up to this, as a rule.
-const QUANTUM: f64 = 8.0;
-
 /// The register file of a core, by groups of one work-item, a warp each, that have so many registers: it has room for all that are resident, and
 /// none for one more of a core.
 fn file(shared: &Fact<String>, used: Option<&f64>, half: &Fact<f64>, warp: Option<f64>, cores: Option<f64>) -> Fact<f64> {
@@ -55,7 +52,7 @@ fn file(shared: &Fact<String>, used: Option<&f64>, half: &Fact<f64>, warp: Optio
         return Fact::unknown("RegCount: the warp or the number of cores is not known");
     };
     let warps = (groups / cores).floor();
-    let (least, most) = (used * warp * warps, (used + QUANTUM) * warp * (warps + 1.0));
+    let (least, most) = (used * warp * warps, (used + f64::from(registers::QUANTUM)) * warp * (warps + 1.0));
     Fact::between(least, least, most, Source::Measured, format!("RegCount: {groups} groups of {used} registers are resident"))
 }
 

@@ -1,10 +1,12 @@
 //! Alternative sequences of expressions for one operator: what is computed is the same, with other temporaries.
 
 mod phases;
+mod pooled;
 mod rows;
 mod winograd;
 
 use crate::candidates::phases::phases;
+use crate::candidates::pooled::{pooled, pooling};
 use crate::candidates::rows::{keeping, one_walk};
 use crate::candidates::winograd::{F2, F4, Transforms, step_error};
 use crate::expr::{Axis, AxisId, Combine, Index, Operator, Role, ScalarExpr, Tensor, TensorExpr};
@@ -36,7 +38,8 @@ pub struct Candidate {
 /// add up; `rows_kept`: the same, with what
 /// is made twice of each element, such as an exponential, put where its result will be ([`crate::expr::Reduction::kept`]). `winograd2`, `winograd4`: a convolution of windows of 3 × 3 by
 /// Winograd's F(2,3) and F(4,3): taps and tiles of the input are transformed, multiplied matrix by matrix, and what comes of that is
-/// transformed into results, with the operator's epilogue. What reads constants alone is made with the plan and is no kernel. Copies are expressions like any other: each is a kernel, and its
+/// transformed into results, with the operator's epilogue. `pooled`: what a pooling reads is made in its kernel, a walk for each position of a
+/// window ([`pools`]); the other sequences leave the pooling itself as it is. What reads constants alone is made with the plan and is no kernel. Copies are expressions like any other: each is a kernel, and its
 /// time counts.
 ///
 /// ```
@@ -63,8 +66,15 @@ pub fn candidates(operator: &Operator) -> Vec<Candidate> {
         Some(Candidate { name, operator: Operator { kind: operator.kind.clone(), steps: vec![step?] }, error: 0.0 })
     });
     let others = others.into_iter().filter_map(|(name, rewrite)| rewritten(operator, name, rewrite));
+    let pooled =
+        pooled(operator).map(|steps| Candidate { name: "pooled", operator: Operator { kind: operator.kind.clone(), steps }, error: 0.0 });
     let tiled = [("winograd2", &F2), ("winograd4", &F4)].into_iter().filter_map(|(name, transforms)| by_tiles(operator, name, transforms));
-    std::iter::once(direct).chain(others).chain(runs).chain(one).chain(tiled).collect()
+    std::iter::once(direct).chain(others).chain(runs).chain(one).chain(pooled).chain(tiled).collect()
+}
+
+/// The step that pools what the one before it makes, so that one kernel may do both; the first of them.
+pub fn pools(operator: &Operator) -> Option<usize> {
+    pooled(operator).and(pooling(&operator.steps))
 }
 
 fn by_tiles(operator: &Operator, name: &'static str, transforms: &Transforms) -> Option<Candidate> {
@@ -88,7 +98,10 @@ fn rewritten_or(
     others: impl Fn(&TensorExpr) -> Vec<TensorExpr>,
 ) -> Option<Candidate> {
     // What is found through numbers, or is one that is no float, stays where it is.
-    let own: Vec<_> = operator.steps.iter().map(|step| rewrite(step).filter(|_| step.is_plain())).collect();
+    // So does a pooling behind what makes its windows: a copy of what it reads takes as long as it does.
+    let pooling = pooling(&operator.steps);
+    let changes = |(at, step): (usize, &TensorExpr)| rewrite(step).filter(|_| step.is_plain() && pooling != Some(at));
+    let own: Vec<_> = operator.steps.iter().enumerate().map(changes).collect();
     let changed = own.iter().any(Option::is_some);
     let steps = own.into_iter().zip(&operator.steps).flat_map(|(own, step)| own.unwrap_or_else(|| others(step)));
     changed.then(|| Candidate { name, operator: Operator { kind: operator.kind.clone(), steps: steps.collect() }, error: 0.0 })

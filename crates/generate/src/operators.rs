@@ -205,6 +205,43 @@ pub fn temporaries(operator: &Operator) -> Vec<&Tensor> {
     operator.steps[..steps].iter().map(|s| &s.output).collect()
 }
 
+/// What `next` makes of what an operator makes, which it reads as `input`: the steps of both. Of two tensors of one name that of `next` gets
+/// another one. `None` where it reads no such tensor, or one of another shape or type.
+pub fn then(operator: &Operator, next: &Operator, input: &str) -> Option<Operator> {
+    let output = &operator.steps.last()?.output;
+    let reads = external_inputs(next).into_iter().find(|own| *own.name == *input)?;
+    if reads.shape != output.shape || reads.element != output.element {
+        return None;
+    }
+    let tensors = |own: &Operator| -> HashSet<Name> {
+        own.steps.iter().flat_map(|step| step.inputs.iter().chain([&step.output])).map(|tensor| tensor.name.clone()).collect()
+    };
+    let (mut own, others) = (tensors(operator), tensors(next));
+    let mut fresh = |stem: &str| -> Option<Name> {
+        let name = (0..).map(|n| format!("{stem}{}", if n == 0 { String::new() } else { n.to_string() }).into());
+        let name: Name = name.into_iter().find(|name| !own.contains(name) && !others.contains(name))?;
+        own.insert(name.clone());
+        Some(name)
+    };
+    let joint = fresh("between")?;
+    let made = output.name.clone();
+    let mut names: Vec<(Name, Name)> = vec![(input.into(), joint.clone())];
+    let mut taken: Vec<Name> = tensors(next).into_iter().filter(|name| **name != *input && tensors(operator).contains(name)).collect();
+    taken.sort();
+    for name in taken {
+        names.push((name.clone(), fresh(&format!("{name}_after"))?));
+    }
+    let rename = |step: &TensorExpr, named: &dyn Fn(&Name) -> Name| {
+        let mut step = step.clone();
+        step.inputs.iter_mut().chain([&mut step.output]).for_each(|tensor| tensor.name = named(&tensor.name));
+        step
+    };
+    let first = |name: &Name| if *name == made { joint.clone() } else { name.clone() };
+    let second = |name: &Name| names.iter().find(|own| own.0 == *name).map_or_else(|| name.clone(), |own| own.1.clone());
+    let steps = operator.steps.iter().map(|step| rename(step, &first)).chain(next.steps.iter().map(|step| rename(step, &second)));
+    Some(Operator { kind: format!("{}_{}", operator.kind, next.kind).into(), steps: steps.collect() })
+}
+
 /// The index of a tensor of `shape` that is broadcast against an output stored at `store` (ONNX: aligned at the last dimension).
 pub fn broadcast_index(shape: &[i64], store: &[Index]) -> Vec<Index> {
     let skip = store.len().saturating_sub(shape.len());

@@ -2,6 +2,7 @@
 
 mod elements;
 mod fuse;
+mod join;
 mod lower;
 mod sequence;
 
@@ -131,6 +132,7 @@ impl Plan {
             builder.add(anchor.name.clone(), nodes, lowered, &further, output);
         }
         builder.copy_outputs()?;
+        join::join(&mut builder.plan);
         Ok(builder.plan)
     }
 

@@ -3,7 +3,7 @@
 use super::{
     Conv, Coordinates, Deconv, Interpolation, Lookup, MOST_ROWS, MatMul, Nearest, OperatorError, Pool, PoolKind, ReduceKind, Taps, Window,
     concat, conv, copy, deconv, elementwise, embedding_bag, gather, gelu, gelu_tanh, layernorm, layernorm_gradient, lower_triangle, matmul,
-    pool, reduce, resize, scatter_add, softmax, split, tensor, transpose,
+    pool, reduce, resize, scatter_add, softmax, split, tensor, then, transpose,
 };
 use crate::expr::{Operator, Role, ScalarExpr};
 use warpsight_ir::{BinaryOp, Scalar};
@@ -18,7 +18,18 @@ const FORMS: &[Form] = &[
     (
         "conv2d",
         &["n", "c", "h", "w", "k", "r", "s"],
-        &[("stride", 1), ("pad", 0), ("padw", AS_PAD), ("dilation", 1), ("groups", 1), ("winograd", 0)],
+        &[
+            ("stride", 1),
+            ("pad", 0),
+            ("padw", AS_PAD),
+            ("dilation", 1),
+            ("groups", 1),
+            ("maxpool", 0),
+            ("avgpool", 0),
+            ("poolstride", 0),
+            ("poolpad", 0),
+            ("winograd", 0),
+        ],
     ),
     ("dwconv2d", &["n", "c", "h", "w", "r", "s"], &[("stride", 1), ("pad", 0), ("dilation", 1), ("multiplier", 1)]),
     ("conv3d", &["n", "c", "d", "h", "w", "k", "t", "r", "s"], &[("stride", 1), ("pad", 0), ("dilation", 1), ("groups", 1)]),
@@ -59,7 +70,8 @@ const FORMS: &[Form] = &[
 ];
 
 /// Keys that may be 0.
-const MAY_BE_ZERO: &[&str] = &["pad", "padw", "winograd", "rows", "transpose_left", "transpose_right"];
+const MAY_BE_ZERO: &[&str] =
+    &["pad", "padw", "winograd", "maxpool", "avgpool", "poolstride", "poolpad", "rows", "transpose_left", "transpose_right"];
 
 /// Keys that are 0 or 1.
 const SWITCHES: &[&str] = &["winograd", "transpose_left", "transpose_right"];
@@ -82,7 +94,8 @@ fn keys((_, needed, optional): &Form) -> String {
 
 /// Reads one operator with its sizes, as [`forms`] lists them; `fc` has a weight of m×k, `dtype` is one of [`DTYPES`], `weights` is `constant` (what kernels may pack in advance) or `none` (all operands are inputs, row by row).
 ///
-/// `transpose_left` and `transpose_right` are 0, or 1 where that operand of `matmul` is stored k×m, n×k. `padw` pads columns where `pad` is that of rows alone. What has `n` and `c` alone is of n rows of c elements. The second operand of `add` and `mul` has so many `rows` (n, or 1, which are those of a
+/// `maxpool` or `avgpool` of `conv2d` is a pooling of what it makes, of windows of so many rows and columns, every `poolstride` of them (as far as they
+/// reach where that is 0) and with `poolpad` around. `transpose_left` and `transpose_right` are 0, or 1 where that operand of `matmul` is stored k×m, n×k. `padw` pads columns where `pad` is that of rows alone. What has `n` and `c` alone is of n rows of c elements. The second operand of `add` and `mul` has so many `rows` (n, or 1, which are those of a
 /// bias). `expand` repeats one row n times; `split` gives each of its parts; `gather` finds n of `rows` rows where n integers say, and `scatter_add` adds n
 /// rows to them; `embedding_bag` sums n such rows in bags. `lower_triangle` takes what is below the diagonals of n squares of c rows. `resize_*` have middles of elements meet (ONNX's `half_pixel`).
 pub fn parse_operator(text: &str) -> Result<Operator, OperatorError> {
@@ -102,7 +115,7 @@ pub fn parse_operator(text: &str) -> Result<Operator, OperatorError> {
                     what: "winograd=1 (--sequences winograd2 takes it)".into(),
                 });
             }
-            conv(&Conv {
+            let convolved = conv(&Conv {
                 batch: keys.get("n"),
                 channels: keys.get("c"),
                 filters: keys.get("k"),
@@ -110,7 +123,8 @@ pub fn parse_operator(text: &str) -> Result<Operator, OperatorError> {
                 spatial: keys.windows(spatial(name)),
                 bias: false,
                 element,
-            })?
+            })?;
+            pooled(convolved, &keys)?
         }
         "dwconv2d" => conv(&Conv {
             batch: keys.get("n"),
@@ -206,6 +220,28 @@ pub fn parse_operator(text: &str) -> Result<Operator, OperatorError> {
         inputs.filter(|tensor| tensor.role == Role::Weight && tensor.values.is_none()).for_each(|tensor| tensor.role = Role::Activation);
     }
     Ok(operator)
+}
+
+/// A convolution with the pooling that is asked for behind it, of windows of as many rows as columns.
+fn pooled(convolved: Operator, keys: &Keys) -> Result<Operator, OperatorError> {
+    let [most, mean, stride, pad] = ["maxpool", "avgpool", "poolstride", "poolpad"].map(|key| keys.get(key));
+    let kernel = most.max(mean);
+    let unsupported = |what: &str| OperatorError::Unsupported { operator: keys.operator.into(), what: what.into() };
+    if most.min(mean) > 0 {
+        return Err(unsupported("maxpool and avgpool together"));
+    }
+    if kernel == 0 {
+        let nothing = stride == 0 && pad == 0;
+        return nothing.then_some(convolved).ok_or_else(|| unsupported("poolstride and poolpad without maxpool or avgpool"));
+    }
+    let shape = convolved.steps.last().map_or_else(Vec::new, |step| step.output.shape.clone());
+    let stride = if stride == 0 { kernel } else { stride };
+    let window = |&input: &i64| Window { input, kernel, stride, pad_before: pad, pad_after: pad, dilation: 1 };
+    let [batch, channels, spatial @ ..] = &*shape else { return Ok(convolved) };
+    let spatial = spatial.iter().map(window).collect();
+    let kind = if most > 0 { PoolKind::Max } else { PoolKind::Average };
+    let next = pool(&Pool { kind, batch: *batch, channels: *channels, spatial, ceil_mode: false, element: keys.element })?;
+    then(&convolved, &next, "input").ok_or_else(|| unsupported("a pooling of what it makes"))
 }
 
 /// Extents and windows of a convolution's dimensions.

@@ -1,0 +1,53 @@
+//! Operators that are one where one kernel may do the work of both: a pooling and what it reads, which nobody else does.
+
+use super::{Plan, PlanRole, PlannedOp};
+use std::collections::HashMap;
+use warpsight_generate::candidates::pools;
+use warpsight_generate::operators::{external_inputs, then};
+
+/// Joins each pooling with the operator that makes what it reads, in the place of the pooling: what is read there was there before.
+pub(super) fn join(plan: &mut Plan) {
+    let mut writers: HashMap<usize, Vec<usize>> = HashMap::new();
+    let mut readers: HashMap<usize, usize> = HashMap::new();
+    for (position, op) in plan.operators.iter().enumerate() {
+        op.inputs.iter().for_each(|id| *readers.entry(id.0).or_default() += 1);
+        op.temporaries.iter().chain([&op.output]).for_each(|id| writers.entry(id.0).or_default().push(position));
+    }
+    let mut all: Vec<Option<PlannedOp>> = plan.operators.drain(..).map(Some).collect();
+    for position in 0..all.len() {
+        let Some(next) = &all[position] else { continue };
+        let whole = next.inputs.iter().enumerate().find_map(|(at, id)| {
+            let [writer] = writers.get(&id.0)?[..] else { return None };
+            let made = all[writer].as_ref().filter(|made| made.output == *id && writer < position)?;
+            let alone = readers.get(&id.0) == Some(&1) && matches!(plan.tensors[id.0].role, PlanRole::Intermediate);
+            // One tensor is one input.
+            let apart = next.inputs.iter().all(|other| !made.inputs.contains(other));
+            let whole = (alone && apart).then(|| joined(made, next, at)).flatten()?;
+            Some((writer, whole))
+        });
+        if let Some((writer, whole)) = whole {
+            all[writer] = None;
+            all[position] = Some(whole);
+        }
+    }
+    plan.operators = all.into_iter().flatten().collect();
+}
+
+fn joined(made: &PlannedOp, next: &PlannedOp, at: usize) -> Option<PlannedOp> {
+    let input = external_inputs(&next.operator).get(at)?.name.clone();
+    let operator = then(&made.operator, &next.operator, &input)?;
+    // Where one kernel may do the work of the two that meet.
+    if pools(&operator) != Some(made.operator.steps.len()) {
+        return None;
+    }
+    // Those of the second come behind those of the first, but for what joins them.
+    let others = next.inputs.iter().enumerate().filter(|own| own.0 != at).map(|own| own.1);
+    Some(PlannedOp {
+        name: made.name.clone(),
+        nodes: made.nodes.iter().chain(&next.nodes).cloned().collect(),
+        operator,
+        inputs: made.inputs.iter().chain(others).copied().collect(),
+        temporaries: made.temporaries.iter().chain([&made.output]).chain(&next.temporaries).copied().collect(),
+        output: next.output,
+    })
+}

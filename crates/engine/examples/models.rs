@@ -21,8 +21,8 @@ use warpsight_generate::prune::{Allowance, prune};
 use warpsight_generate::{Passes, ScheduleFamily};
 use warpsight_ir::sample::{geometric_error, spearman};
 use warpsight_ir::{Bytes, Config, Family, Limiter, Profile, Ranked, Seconds, profile};
-use warpsight_predict::KernelModel;
 use warpsight_predict::coarse::Coarse;
+use warpsight_predict::{KernelModel, Meanwhile};
 use warpsight_run::Device;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -70,7 +70,7 @@ fn judge(
 ) -> Result<(), Box<dyn Error>> {
     let judge = Judge { profile: on, model: &KernelModel, allowance: Allowance::of(on), passes: Passes::default(), top: 1, runs: 5 };
     let mut rng = fastrand::Rng::with_seed(1);
-    let counts = Coarse::of(on, Bytes(0.0))?;
+    let counts = Coarse::of(on, Meanwhile::default())?;
     let is_wanted = |config: &Config| {
         let knobs = family.space().describe(config);
         wanted.iter().all(|(knob, value)| knobs.get(knob.as_str()).is_none_or(|own| own.to_string() == *value))

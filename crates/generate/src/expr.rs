@@ -497,6 +497,10 @@ impl TensorExpr {
     pub fn is_known(&self) -> bool {
         self.inputs.iter().all(|tensor| tensor.role == Role::Weight)
     }
+    /// The inputs, by number, that are known before any kernel runs.
+    pub fn known_inputs(&self) -> Vec<u16> {
+        (0..).zip(&self.inputs).filter(|own| own.1.role == Role::Weight).map(|own| own.0).collect()
+    }
     /// Terms whose known factor is not 0, over one walk through all points of the axes that it depends on, and the most of any result; `None` where
     /// terms have none.
     pub fn known_terms(&self) -> Option<(u64, u64)> {

@@ -333,6 +333,10 @@ impl Family for ScheduleFamily {
         }))
     }
 
+    fn known(&self) -> Vec<u16> {
+        self.expr.known_inputs()
+    }
+
     fn outline(&self, config: &Config) -> Kernel {
         self.schedule(config).map_or_else(|| self.kernel(config), |schedule| self.outline_of(config, &schedule))
     }

@@ -191,6 +191,7 @@ impl<'a> Reader<'a> {
             local: arrays.iter().map(|own| Bytes(own.len() as f64 * f64::from(own.element.bytes()))).sum(),
             ops: ops(nest, all),
             chain: Some(chain(nest, all)),
+            known: nest.expr.known_inputs(),
         }
     }
 

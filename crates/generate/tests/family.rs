@@ -254,7 +254,7 @@ fn says_the_same(outline: &Kernel, kernel: &Kernel, shown: &impl std::fmt::Debug
     for (own, all) in corners(outline).into_iter().zip(corners(kernel)) {
         assert!(own == all || blocks && own.0 == all.0 && all.1.0 <= own.1.0 && own.1.1 <= all.1.1, "{shown:?}");
     }
-    let rest = |k: &Kernel| (k.accesses.tensors.clone(), k.launch.clone(), k.registers, k.local, k.ops.clone(), k.chain);
+    let rest = |k: &Kernel| (k.accesses.tensors.clone(), k.launch.clone(), k.registers, k.local, k.ops.clone(), k.chain, k.known.clone());
     assert_eq!(rest(outline), rest(kernel), "{shown:?}");
 }
 

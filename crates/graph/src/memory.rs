@@ -1,7 +1,7 @@
 //! Which tensors share memory: those that are never alive together.
 
 use crate::graph::TensorId;
-use crate::plan::{Plan, PlanRole};
+use crate::plan::{Plan, PlanRole, PlanTensor};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use warpsight_ir::{Bytes, ImageFormat};
 
@@ -111,6 +111,18 @@ pub fn handed_on(plan: &Plan) -> Bytes {
     let bytes = |id: TensorId| (plan.tensor(id).len() as u64).saturating_mul(u64::from(plan.tensor(id).element.bytes()));
     let request = |(id, (first, last))| Request { bytes: bytes(id), storage: Storage::Buffer, first, last };
     Bytes(self::plan(&live_ranges(plan).into_iter().map(request).collect::<Vec<_>>(), &BTreeMap::new()).peak as f64)
+}
+
+/// What lies between two meetings of what kernels hand on, and of constants: that, and all constants. Nothing where there is one kernel.
+pub fn in_pass(plan: &Plan) -> (Bytes, Bytes) {
+    let handed = handed_on(plan);
+    if handed.0 == 0.0 {
+        return (handed, handed);
+    }
+    let read: HashSet<TensorId> = plan.operators.iter().flat_map(|op| op.inputs.iter().copied()).collect();
+    let constants = read.into_iter().map(|id| plan.tensor(id)).filter(|tensor| matches!(tensor.role, PlanRole::Constant(_)));
+    let bytes = |tensor: &PlanTensor| (tensor.len() as u64).saturating_mul(u64::from(tensor.element.bytes()));
+    (handed, Bytes(handed.0 + constants.map(bytes).sum::<u64>() as f64))
 }
 
 /// First and last operator at which each tensor that an operator writes is needed: an output until the end, an intermediate until

@@ -128,6 +128,7 @@ impl Kernel {
             local: local_bytes(program),
             ops: OpCounts::of(program)?,
             chain,
+            known: vec![],
         })
     }
 }

@@ -119,9 +119,14 @@ pub trait Family: Sync {
     /// Where the configuration is not of the Family, or what it lowers to is not affine: defects, as [`LowerError`]s are.
     fn kernel(&self, config: &Config) -> Kernel {
         let program = self.lower(config).unwrap_or_else(|error| panic!("{error}"));
-        Kernel::of(&program).unwrap_or_else(|error| panic!("configuration {config:?} of `{}`: {error}", self.name()))
+        let kernel = Kernel::of(&program).unwrap_or_else(|error| panic!("configuration {config:?} of `{}`: {error}", self.name()));
+        Kernel { known: self.known(), ..kernel }
     }
-    /// The same as coarse counts need it, for a fraction of the work: accesses of a straight-line block that differ in constants only are one
+    /// Which tensors are known before any kernel runs ([`Kernel::known`]): Programs do not say.
+    fn known(&self) -> Vec<u16> {
+        vec![]
+    }
+    /// What [`kernel`](Self::kernel) is, as coarse counts need it, for a fraction of the work: accesses of a straight-line block that differ in constants only are one
     /// or two, at the least and the greatest of these, which stand for all of them.
     fn outline(&self, config: &Config) -> Kernel;
     /// The Program of one legal configuration, coordinates not yet linearised.

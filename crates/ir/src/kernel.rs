@@ -34,6 +34,10 @@ pub struct Kernel {
     /// is not in it. `None` where nothing tells, as of texts that do not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chain: Option<u64>,
+    /// The tensors, by number, that are known before any kernel runs: a network's pass meets each once, where it meets what one kernel hands to
+    /// another soon. Programs do not say.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub known: Vec<u16>,
 }
 
 fn nothing(kept: &u32) -> bool {

@@ -1,13 +1,14 @@
 //! What models are held against: simpler ones that others use.
 
 use crate::coarse::Coarse;
+use crate::meanwhile::Meanwhile;
 use crate::model::EachAlone;
 use crate::path::fetches;
 use warpsight_ir::bound::peak;
 use warpsight_ir::occupancy::{Residency, occupancy};
 use warpsight_ir::texture::{Block, Path, Strides};
 use warpsight_ir::{
-    Bytes, CostModel, Estimate, Family, Kernel, Limiter, Limits, ModelId, NoEstimate, Profile, RankFamily, Ranking, Seconds, Volumes,
+    CostModel, Estimate, Family, Kernel, Limiter, Limits, ModelId, NoEstimate, Profile, RankFamily, Ranking, Seconds, Volumes,
 };
 
 /// Roofline (Williams et al. 2009): arithmetic at its peak or every tensor moved once, whichever takes longer.
@@ -42,7 +43,8 @@ impl CostModel<Kernel> for Roofline {
         e.cores.need(on, "execution.cores")?;
         let peak = peak(on).map_or(f64::INFINITY, |peak| peak.0);
         let items = kernel.launch.group_count() as f64 * f64::from(kernel.launch.group_size());
-        let bytes: f64 = Coarse::of(on, Bytes(0.0))?.requests(kernel).tensors.iter().filter(|own| own.touched).map(|own| own.bytes).sum();
+        let bytes: f64 =
+            Coarse::of(on, Meanwhile::default())?.requests(kernel).tensors.iter().filter(|own| own.touched).map(|own| own.bytes).sum();
         let memory = bytes / on.memory.dram_bandwidth.need(on, "memory.dram_bandwidth")?.0;
         Ok(estimate(vec![(Limiter::Fp, Seconds(kernel.ops.flops() as f64 * items / peak)), (Limiter::Dram, Seconds(memory))]))
     }

@@ -2,6 +2,7 @@
 
 use crate::coarse::Coarse;
 use crate::doubt::{Pick, Spreads};
+use crate::meanwhile::Meanwhile;
 use crate::volumes::report::{Report, Settings, Work, report};
 use warpsight_ir::{
     Bytes, Config, CostModel, Estimate, Family, Kernel, Limits, ModelId, NoEstimate, Profile, RankFamily, Ranked, Ranking, Seconds,
@@ -19,16 +20,16 @@ pub struct KernelModel;
 
 /// The model of kernels that are launched one after another, as a network's are: before one comes again `between` bytes are touched, and caches
 /// of processors, and of GPUs whose waves run in step, hold that much less of what it left, each core's own as much as shared ones. All tensors
-/// are taken to be met again as late; constants are met later still.
+/// are taken to be met again as late, but for what is [known](Kernel::known): all of a pass lies between two meetings of that.
 #[derive(Clone, Copy, Debug)]
 pub struct InPass {
-    /// What all kernels hand on to each other.
-    pub between: Bytes,
+    /// What others touch between two launches of one.
+    pub meanwhile: Meanwhile,
 }
 
 impl CostModel<Kernel> for KernelModel {
     fn id(&self) -> ModelId {
-        ModelId { name: "counts".to_owned(), version: 20, fit: crate::volumes::fitted::digest() }
+        ModelId { name: "counts".to_owned(), version: 21, fit: crate::volumes::fitted::digest() }
     }
 
     fn estimate(&self, kernel: &Kernel, on: &Profile) -> Result<Estimate, NoEstimate> {
@@ -36,7 +37,7 @@ impl CostModel<Kernel> for KernelModel {
     }
 }
 
-const ALONE: InPass = InPass { between: Bytes(0.0) };
+const ALONE: InPass = InPass { meanwhile: Meanwhile { handed: Bytes(0.0), pass: Bytes(0.0) } };
 
 impl CostModel<Kernel> for InPass {
     fn id(&self) -> ModelId {
@@ -45,7 +46,11 @@ impl CostModel<Kernel> for InPass {
 
     fn estimate(&self, kernel: &Kernel, on: &Profile) -> Result<Estimate, NoEstimate> {
         let points = kernel.launch.group_count().saturating_mul(u64::from(kernel.launch.group_size()));
-        Ok(Estimate::from(&report(&Work { kernel, points }, on, &Settings { brief: true, between: self.between, ..Settings::default() })?))
+        Ok(Estimate::from(&report(
+            &Work { kernel, points },
+            on,
+            &Settings { brief: true, meanwhile: self.meanwhile, ..Settings::default() },
+        )?))
     }
 }
 
@@ -75,7 +80,7 @@ impl RankFamily for KernelModel {
 impl RankFamily for InPass {
     fn ranking<'a>(&'a self, family: &'a dyn Family, on: &'a Profile, k: usize) -> Result<Box<dyn Ranking + Send + 'a>, NoEstimate> {
         let again = k.saturating_mul(AGAIN.0).max(AGAIN.1);
-        let coarse = Coarse::of(on, self.between)?;
+        let coarse = Coarse::of(on, self.meanwhile)?;
         Ok(Box::new(TwoCounts { family, on, model: *self, coarse, k, near: Best::of(again) }))
     }
 

@@ -7,7 +7,7 @@ use warpsight_ir::{Bytes, Checked, CostModel, Estimate, Kernel, Limiter, NoEstim
 use warpsight_predict::coarse::Coarse;
 use warpsight_predict::coarse::requests::{Lines, Requests, requests};
 use warpsight_predict::time::{Wait, waits};
-use warpsight_predict::{InPass, KernelModel};
+use warpsight_predict::{InPass, KernelModel, Meanwhile};
 
 fn kernel(text: &str) -> Kernel {
     let program = parse(text).unwrap_or_else(|e| panic!("{e}"));
@@ -172,7 +172,7 @@ fn a_missing_number_is_named() {
 fn both_counts_of_what_boxes_tell_exactly_are_one() {
     let on = adreno();
     let kernel = copy("g, l", "g, l");
-    let coarse = Coarse::of(&on, Bytes(0.0)).expect("known").seconds(&kernel).expect("counted");
+    let coarse = Coarse::of(&on, Meanwhile::default()).expect("known").seconds(&kernel).expect("counted");
     let exact = KernelModel.estimate(&kernel, &on).expect("counted");
     assert_eq!(coarse.1, exact.limiter());
     assert!((coarse.0.0 / exact.time.0 - 1.0).abs() < 1e-9, "{coarse:?} {exact:?}");
@@ -285,14 +285,19 @@ fn groups_live_whole_lives() {
 #[test]
 fn others_take_the_second_level() {
     let (kernel, on) = (copy_of(64, "g, l", "g, l"), adreno());
-    let memory = |between: f64| {
-        let between = Bytes(between);
-        let exact = InPass { between }.estimate(&kernel, &on).expect("counted");
-        let coarse = Coarse::of(&on, between).expect("known").counts(&kernel).expect("counted").dram.expect("known");
+    let memory = |handed: f64, pass: f64, known: &[u16]| {
+        let (meanwhile, kernel) =
+            (Meanwhile { handed: Bytes(handed), pass: Bytes(pass) }, Kernel { known: known.to_vec(), ..kernel.clone() });
+        let exact = InPass { meanwhile }.estimate(&kernel, &on).expect("counted");
+        let coarse = Coarse::of(&on, meanwhile).expect("known").counts(&kernel).expect("counted").dram.expect("known");
         [exact.volumes.dram.0, coarse.load + coarse.store]
     };
     // 16 KiB each way.
-    let [alone, others] = [0.0, 1e7].map(memory);
+    let [alone, others] = [0.0, 1e7].map(|bytes| memory(bytes, bytes, &[]));
     assert!(alone.iter().all(|&bytes| bytes < 3000.0), "{alone:?}");
     assert!(others.iter().all(|&bytes| (32000.0..=32768.5).contains(&bytes)), "{others:?}");
+    // Constants lie a pass apart, what is handed on does not, and a pass is no shorter than what it hands on.
+    let [one, none, both] = [memory(0.0, 1e7, &[0]), memory(0.0, 1e7, &[]), memory(1e7, 0.0, &[0])];
+    assert!(one.iter().zip(alone).all(|(own, alone)| (own - 16384.0 - alone / 2.0).abs() < 800.0), "{one:?} {alone:?}");
+    assert_eq!((none, both), (alone, others));
 }

@@ -5,7 +5,7 @@ use warpsight_ir::profile::{Cache, Fact, Profile, Source, builtin};
 use warpsight_ir::{Bytes, BytesPerSecond, Checked, CostModel, Cycles, Hertz, Kernel, Limiter, Nest, Seconds};
 use warpsight_predict::coarse::Coarse;
 use warpsight_predict::volumes::report::{Report, Settings, Work, report};
-use warpsight_predict::{InPass, KernelModel};
+use warpsight_predict::{InPass, KernelModel, Meanwhile};
 
 fn known<T>(value: T) -> Fact<T> {
     Fact::known(value, Source::Assumed, "a CPU made up for tests")
@@ -296,7 +296,7 @@ fn accesses_that_stand_for_several_count_as_these() {
         all
     }
     let on = wide();
-    let coarse = Coarse::of(&on, Bytes(0.0)).expect("known");
+    let coarse = Coarse::of(&on, Meanwhile::default()).expect("known");
     for (rows, vectors, width) in [(8, 2, 16), (4, 8, 8), (2, 1, 16)] {
         let whole = product_kernel(rows, vectors, width, 1024);
         let mut outline = whole.clone();
@@ -317,7 +317,7 @@ fn both_counts_know_what_launches_leave() {
         let program = warpsight_ir::text::parse(text).unwrap_or_else(|error| panic!("{error}"));
         let kernel = Kernel::of(&Checked::new(program).expect("valid")).expect("a kernel");
         let exact = report(&Work { kernel: &kernel, points: 1 }, on, &Settings::default()).unwrap_or_else(|error| panic!("{error:?}"));
-        [exact.seconds.0, Coarse::of(on, Bytes(0.0)).expect("known").seconds(&kernel).expect("known").0.0]
+        [exact.seconds.0, Coarse::of(on, Meanwhile::default()).expect("known").seconds(&kernel).expect("known").0.0]
     };
     // 8 MiB, of which half is loaded before it is stored: 12 MiB from memory at 40 GB/s, or from the last level at 100.
     let mut small = cpu();
@@ -335,20 +335,27 @@ fn what_others_touch_is_gone_for_the_next_launch() {
     let text = "program copy { read buffer a: f32[256, 256] write buffer c: f32[256, 256] groups y = 256, x = 16 \
                 { let v = a[y, x * 16 : 16] c[y, x * 16] = v } }";
     let kernel = Kernel::of(&Checked::new(warpsight_ir::text::parse(text).expect("a program")).expect("valid")).expect("a kernel");
-    let of = |between: f64| {
-        let (between, on) = (Bytes(between), cpu());
-        let exact = InPass { between }.estimate(&kernel, &on).expect("counted");
-        let coarse = Coarse::of(&on, between).expect("known").seconds(&kernel).expect("known").0;
+    let kernel = Kernel { known: vec![0], ..kernel };
+    let of = |handed: f64, pass: f64| {
+        let (meanwhile, on) = (Meanwhile { handed: Bytes(handed), pass: Bytes(pass) }, cpu());
+        let exact = InPass { meanwhile }.estimate(&kernel, &on).expect("counted");
+        let coarse = Coarse::of(&on, meanwhile).expect("known").seconds(&kernel).expect("known").0;
         assert!((coarse.0 / exact.time.0 - 1.0).abs() < 0.1, "{coarse:?} {exact:?}");
         [Limiter::Llc, Limiter::Dram].map(|own| exact.limits.of(own).0)
     };
     // 256 KiB and twice as much that is stored: 0.75 MiB at 100 GB/s from the last level, at 40 from memory.
-    let [alone, near, far] = [0.0, 8388608.0, 67108864.0].map(of);
+    let [alone, near, far] = [0.0, 8388608.0, 67108864.0].map(|bytes| of(bytes, bytes));
     assert!(alone[0] < 2e-7 && alone[1] < 1e-7, "{alone:?}");
     assert!((7.7e-6..7.9e-6).contains(&near[0]) && near[1] < 1e-6, "{near:?}");
     assert!((7.8e-6..7.9e-6).contains(&far[0]) && (1.95e-5..1.97e-5).contains(&far[1]), "{far:?}");
+    // Of constants, which are met once a pass, the loads alone are of memory: a third of that.
+    let meanwhile = Meanwhile { handed: Bytes(8388608.0), pass: Bytes(67108864.0) };
+    let known = InPass { meanwhile }.estimate(&kernel, &cpu()).expect("counted").limits.of(Limiter::Dram).0;
+    assert!((6.4e-6..6.9e-6).contains(&known), "{known:?}");
+    let coarse = |meanwhile| Coarse::of(&cpu(), meanwhile).expect("known").seconds(&kernel).expect("known").0.0;
+    assert!(coarse(meanwhile) > 1.1 * coarse(Meanwhile { pass: meanwhile.handed, ..meanwhile }));
     let time = |model: &dyn CostModel<Kernel>| model.estimate(&kernel, &cpu()).expect("counted").time;
-    assert_eq!(time(&KernelModel), time(&InPass { between: Bytes(0.0) }));
+    assert_eq!(time(&KernelModel), time(&InPass { meanwhile: Meanwhile::default() }));
 }
 
 /// Work-items that add up so many rows of 65,536 elements each, `loops` times one after another, `unrolled` vectors in a trip.
@@ -377,7 +384,7 @@ fn both_counts_know_of_loops_over_the_same() {
     let of = |each: u32, loops: u32| {
         let kernel = rows(each, loops, 1);
         let exact = KernelModel.estimate(&kernel, &on).expect("counted").time.0;
-        [exact, Coarse::of(&on, Bytes(0.0)).expect("known").seconds(&kernel).expect("known").0.0]
+        [exact, Coarse::of(&on, Meanwhile::default()).expect("known").seconds(&kernel).expect("known").0.0]
     };
     // Rows of 256 KiB: a second level of 1 MiB holds one, not eight, which come from the last level again.
     for (each, least, most) in [(1, 1.4, 1.55), (8, 2.1, 2.3)] {
@@ -404,7 +411,7 @@ fn groups_that_meet_walk_over_all_of_a_row_first() {
         let kernel = Kernel::of(&Checked::new(program).unwrap_or_else(|error| panic!("{error}\n{text}"))).expect("a kernel");
         let Kernel { accesses, .. } = &kernel;
         assert_eq!(accesses.nest.iter().any(|node| matches!(node, Nest::Barrier)), !meets.is_empty());
-        Coarse::of(&on, Bytes(0.0)).expect("known").seconds(&kernel).expect("known").0.0
+        Coarse::of(&on, Meanwhile::default()).expect("known").seconds(&kernel).expect("known").0.0
     };
     let (meeting, apart) = (of("barrier group local"), of(""));
     assert!(meeting > apart, "{meeting} {apart}");
@@ -517,7 +524,7 @@ fn lines_that_cores_share_are_waited_for() {
     let coarse = |groups: &str, body: &str| {
         let text = format!("program store {{ read buffer a: f32[64, 64] write buffer c: f32[64, 64] groups {groups} {{ {body} }} }}");
         let kernel = Kernel::of(&Checked::new(warpsight_ir::text::parse(&text).expect("parses")).expect("valid")).expect("a kernel");
-        Coarse::of(&cpu(), Bytes(0.0)).expect("known").seconds(&kernel).expect("known")
+        Coarse::of(&cpu(), Meanwhile::default()).expect("known").seconds(&kernel).expect("known")
     };
     let quarter = "let v = a[y, x * 4 : 4] c[y, x * 4] = v";
     let [apart, together] = ["y = 64, x = 16", "x = 16, y = 64"].map(|groups| waits(groups, quarter, &cpu()));
@@ -587,7 +594,7 @@ fn cores_that_sleep_are_waited_for() {
     // The coarse count says the same of it.
     let coarse = |text: &str, on: &Profile| {
         let kernel: Kernel = text::parse(text, &[]).unwrap().kernel;
-        Coarse::of(on, Bytes(0.0)).expect("known").seconds(&kernel).expect("known").0.0
+        Coarse::of(on, Meanwhile::default()).expect("known").seconds(&kernel).expect("known").0.0
     };
     assert!((coarse(&text, &asleep) - coarse(&text, &at_once) - 30e-6).abs() < 1e-7);
 }
@@ -603,7 +610,9 @@ fn what_all_cores_read_each_of_them_loads() {
              [[field]]\nname = \"B\"\nelement = \"f32\"\ndims = {grid:?}\nstore = [[\"tx\", \"ty\"]]\n"
         );
         let written = text::parse(&text, &[]).unwrap();
-        let found = InPass { between: Bytes(8388608.0) }.estimate(&written.kernel, &cpu()).expect("counted");
+        let found = InPass { meanwhile: Meanwhile { handed: Bytes(8388608.0), pass: Bytes(8388608.0) } }
+            .estimate(&written.kernel, &cpu())
+            .expect("counted");
         // At 100 GB/s from the last level.
         found.limits.of(Limiter::Llc).0 * 1e11 / 16384.0
     };

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use warpsight_ir::accesses::text;
 use warpsight_ir::{Affine, Kernel, Nest, TensorPlace};
-use warpsight_predict::volumes::behind::dram::{Cause, Curve, Memory, Wave, dram};
+use warpsight_predict::volumes::behind::dram::{Between, Cause, Curve, Memory, Wave, dram};
 use warpsight_predict::volumes::behind::reuse::phases;
 
 use warpsight_predict::volumes::kernel::subject::{Side, Subject};
@@ -125,7 +125,8 @@ fn volumes_of_random_stencils_equal_every_touch_counted() {
         let (name, kernel) = stencil(&mut rng);
         let lines = *rng.choice(&[32, 64, 128]).unwrap();
         let wave = rng.u64(1..40);
-        let memory = Memory { fetch: lines, write: lines, l2_effective: rng.f64() * 8e5 + 1e5, last_level: None, between: 0.0 };
+        let memory =
+            Memory { fetch: lines, write: lines, l2_effective: rng.f64() * 8e5 + 1e5, last_level: None, between: Between::NOTHING };
         let found = dram(&Subject::of(&kernel).unwrap(), &memory, &Wave { blocks: wave }, &CURVE);
         let expected = brute(&kernel, &memory, wave);
         let loads: f64 = found.by_cause.iter().filter(|cause| cause.0 != Cause::PartialStore).map(|cause| cause.1).sum();

@@ -99,6 +99,7 @@ fn any_kernel(rng: &mut fastrand::Rng) -> Kernel {
         registers: 32,
         kept: 0,
         chain: None,
+        known: vec![],
         local: Bytes(0.0),
         ops: OpCounts::default(),
     }

@@ -13,7 +13,7 @@ use defects::peer_defect;
 use kernels::{Config, Threads, kernel};
 use std::path::{Path, PathBuf};
 use warpsight_ir::AccessKind;
-use warpsight_predict::volumes::behind::dram::{Curve, Memory, Wave, dram};
+use warpsight_predict::volumes::behind::dram::{Between, Curve, Memory, Wave, dram};
 use warpsight_predict::volumes::first_level::block::{block_uses, instructions};
 use warpsight_predict::volumes::first_level::costs::Sizes;
 use warpsight_predict::volumes::kernel::subject::Subject;
@@ -50,7 +50,13 @@ fn ratios(peer: &serde_json::Value, config: &serde_json::Value) -> [f64; 4] {
     let requested: u64 = instructions(&subject, sizes(numbers.sector)).iter().filter(|i| !is_store(i.kind)).map(|i| i.sectors).sum();
     let stored: u64 = instructions(&subject, sizes(numbers.write)).iter().filter(|i| is_store(i.kind)).map(|i| i.sectors).sum();
     let compulsory: u64 = block_uses(&subject, sizes(numbers.sector)).iter().map(|use_| use_.loaded_sectors).sum();
-    let memory = Memory { fetch: numbers.fetch as u32, write: numbers.write as u32, l2_effective: 20e6, last_level: None, between: 0.0 };
+    let memory = Memory {
+        fetch: numbers.fetch as u32,
+        write: numbers.write as u32,
+        l2_effective: 20e6,
+        last_level: None,
+        between: Between::NOTHING,
+    };
     let curve = Curve { capacity: 1.0, steepness: 8.0, spread: 1.0, in_step: None, within: None };
     // Its waves end at the domain, its requests do not.
     let inside = kernel(peer, &numbers, Threads::Domain);

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use warpsight_ir::accesses::text;
 use warpsight_ir::{AccessKind, Affine, Kernel, Nest, TensorPlace};
-use warpsight_predict::volumes::behind::dram::{Cause, Curve, Dram, Memory, Wave};
+use warpsight_predict::volumes::behind::dram::{Between, Cause, Curve, Dram, Memory, Wave};
 use warpsight_predict::volumes::behind::steps::dram;
 use warpsight_predict::volumes::kernel::subject::Subject;
 
@@ -99,7 +99,8 @@ fn brute(kernel: &Kernel, wave: usize, lines: usize) -> [f64; 2] {
 }
 
 fn counted(kernel: &Kernel, wave: u64, lines: usize) -> Dram {
-    let memory = Memory { fetch: LINE, write: LINE, l2_effective: (lines * LINE as usize) as f64, last_level: None, between: 0.0 };
+    let memory =
+        Memory { fetch: LINE, write: LINE, l2_effective: (lines * LINE as usize) as f64, last_level: None, between: Between::NOTHING };
     dram(&Subject::of(kernel).unwrap(), &memory, &Wave { blocks: wave }, &STRICT)
 }
 

@@ -20,6 +20,7 @@ use serde_json::{Map, Value, json};
 use std::path::PathBuf;
 use warpsight_ir::Bytes;
 use warpsight_ir::accesses::Order;
+use warpsight_predict::Meanwhile;
 use warpsight_predict::explain::{Case, WhatIf};
 use warpsight_predict::volumes::report::unknowns::report_text;
 use warpsight_predict::volumes::report::{Report, Settings};
@@ -144,7 +145,11 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
         return paper002::run(&first, &devices, json);
     }
     let order = if args.in_order { Order::Kept } else { Order::Free };
-    let mut settings = Settings { order, between: Bytes(args.between as f64), ..Settings::default() };
+    let mut settings = Settings {
+        order,
+        meanwhile: Meanwhile { handed: Bytes(args.between as f64), pass: Bytes(args.between as f64) },
+        ..Settings::default()
+    };
     if let Some(file) = &args.volumes {
         let [device] = devices.as_mut_slice() else {
             return Err(Failure::input("volumes are measured on one device").at("--volumes").help("name one --device"));

@@ -5,8 +5,9 @@ use warpsight_engine::tune::Judge;
 use warpsight_generate::Passes;
 use warpsight_generate::prune::Allowance;
 use warpsight_graph::Plan;
-use warpsight_graph::memory::handed_on;
-use warpsight_ir::{Bytes, Profile, RankFamily};
+use warpsight_graph::memory::in_pass;
+use warpsight_ir::{Profile, RankFamily};
+use warpsight_predict::Meanwhile;
 
 /// The model and limits a run judges by.
 pub struct Judging {
@@ -20,14 +21,15 @@ pub struct Judging {
 impl Judging {
     /// By so many of the model's first choices, each timed in so many runs; a kernel is launched again and again.
     pub fn new(target: &Target, top: u32, runs: u32) -> Self {
-        Self::between(Bytes(0.0), target, top, runs)
+        Self::of(Meanwhile::default(), target, top, runs)
     }
     /// The same of the kernels of a network, which are launched one after another.
     pub fn in_pass(plan: &Plan, target: &Target, top: u32, runs: u32) -> Self {
-        Self::between(handed_on(plan), target, top, runs)
+        let (handed, pass) = in_pass(plan);
+        Self::of(Meanwhile { handed, pass }, target, top, runs)
     }
-    fn between(bytes: Bytes, target: &Target, top: u32, runs: u32) -> Self {
-        Self { model: target.model.get(bytes), allowance: target.allowance, passes: target.passes, top: top as usize, runs }
+    fn of(meanwhile: Meanwhile, target: &Target, top: u32, runs: u32) -> Self {
+        Self { model: target.model.get(meanwhile), allowance: target.allowance, passes: target.passes, top: top as usize, runs }
     }
     /// The model's first choice, briefly timed: for verbs that only run.
     pub fn first(plan: &Plan, target: &Target) -> Self {

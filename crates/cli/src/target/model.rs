@@ -1,10 +1,10 @@
 //! The models there are.
 
 use clap::ValueEnum;
-use warpsight_ir::{Bytes, RankFamily};
-use warpsight_predict::InPass;
+use warpsight_ir::RankFamily;
 use warpsight_predict::baselines::{ReuseDistance, Roofline};
 use warpsight_predict::paper000::Paper000;
+use warpsight_predict::{InPass, Meanwhile};
 
 /// By which model configurations are judged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -21,10 +21,10 @@ pub enum Model {
 }
 
 impl Model {
-    /// The model, of kernels between two launches of which others touch so many bytes.
-    pub fn get(self, between: Bytes) -> Box<dyn RankFamily + Sync> {
+    /// The model, of kernels between two launches of which others touch so much.
+    pub fn get(self, meanwhile: Meanwhile) -> Box<dyn RankFamily + Sync> {
         match self {
-            Self::Counts => Box::new(InPass { between }),
+            Self::Counts => Box::new(InPass { meanwhile }),
             Self::Paper000 => Box::new(Paper000),
             Self::Roofline => Box::new(Roofline),
             Self::ReuseDistance => Box::new(ReuseDistance),

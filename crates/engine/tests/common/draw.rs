@@ -6,7 +6,7 @@ use warpsight_generate::expr::{AxisId, Index, Operator, Role, ScalarExpr, Tensor
 use warpsight_generate::operators::{
     Conv, Coordinates, Deconv, Interpolation, Lookup, MatMul, Nearest, OperatorError, Pool, PoolKind, ReduceKind, Taps, Window, concat,
     conv, copy, deconv, elementwise, embedding_bag, gather, gather_elements, global_average_pool, layernorm, layernorm_gradient,
-    lower_triangle, matmul, pad, parse_operator, pool, reduce, resize, scatter_add, slice, softmax, tensor, transpose, update,
+    lower_triangle, matmul, pad, parse_operator, pool, reduce, resize, scatter_add, slice, softmax, tensor, then, transpose, update,
 };
 use warpsight_ir::{BinaryOp, Scalar, UnaryOp};
 
@@ -156,6 +156,7 @@ pub const KINDS: &[Kind] = &[
             update(&shape, &part, axis, start, e)
         },
     },
+    Kind { name: "pooled", draw: pooled },
 ];
 
 /// A tensor that is looked into through another.
@@ -371,6 +372,23 @@ fn reduction(rng: &mut Rng, element: Scalar) -> Result<Operator, OperatorError> 
         *rng.choice(&[ReduceKind::Sum, ReduceKind::Mean, ReduceKind::Max, ReduceKind::Min, ReduceKind::L1, ReduceKind::L2]).expect("some");
     let over: Vec<usize> = (0..shape.len()).filter(|_| rng.bool()).collect();
     reduce(kind, &shape, if over.is_empty() { &[0] } else { &over }, rng.bool(), element)
+}
+
+/// A convolution and a pooling of what it makes.
+fn pooled(rng: &mut Rng, element: Scalar) -> Result<Operator, OperatorError> {
+    let made = convolution(rng, element, 2, 1)?;
+    let shape = made.steps.last().map_or(&[][..], |step| &step.output.shape).to_vec();
+    let kind = *rng.choice(&[PoolKind::Max, PoolKind::Average, PoolKind::AverageWithPadding]).expect("a kind");
+    let spatial = shape[2..].iter().map(|&input| {
+        let kernel = rng.i64(1..4);
+        let pad = rng.i64(0..kernel);
+        Window { input, kernel, stride: rng.i64(1..=kernel), pad_before: pad / 2, pad_after: pad - pad / 2, dilation: 1 }
+    });
+    let next = pool(&Pool { kind, batch: shape[0], channels: shape[1], spatial: spatial.collect(), ceil_mode: rng.bool(), element })?;
+    let whole = then(&made, &next, "input").expect("it is read");
+    // Where one kernel does both, if that may be.
+    let own = candidates(&whole).into_iter().find(|own| own.name == "pooled");
+    Ok(own.map_or(whole, |own| own.operator))
 }
 
 fn normalisation(rng: &mut Rng, element: Scalar) -> Result<Operator, OperatorError> {

@@ -91,6 +91,7 @@ impl Reader<'_> {
             kept: kept(&items, &tensors, &self.vars(&order, &variables)),
             local: self.local(raw, &tensors)?,
             chain: self.chain(raw)?,
+            known: vec![],
             ops: self.operations(raw, fold.saturating_mul(again).saturating_mul(flops))?,
             accesses: Accesses {
                 nest: self.nest(&mut steps(items, barriers).peekable(), None, &variables),

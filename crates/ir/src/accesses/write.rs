@@ -36,7 +36,7 @@ pub enum Unwritable {
 }
 
 /// The text form of a kernel. [`parse`] makes the same kernel of it: launch, registers, operations and accesses in order, all but the
-/// names of blocks and lanes, which are bx and lx and so on in the text, and of loops whose name is taken or none, and [`Kernel::kept`]. Loops that hold nothing
+/// names of blocks and lanes, which are bx and lx and so on in the text, and of loops whose name is taken or none, and what is [kept](Kernel::kept) and [known](Kernel::known). Loops that hold nothing
 /// are left out: in the text they would repeat what is around them.
 ///
 /// # Errors
@@ -51,6 +51,8 @@ pub fn write(kernel: &Kernel) -> Result<String, Unwritable> {
     }
     // What a compiler keeps in the order of loops that are written out cannot be told from their trips one by one.
     read.kept = kernel.kept;
+    // Nor can what is known.
+    read.known.clone_from(&kernel.known);
     if read == *kernel { Ok(text) } else { Err(Unwritable::Differs) }
 }
 
@@ -121,7 +123,7 @@ impl<'a> Writer<'a> {
     }
 
     fn text(&self) -> Result<String, Unwritable> {
-        let Kernel { name, launch, registers, kept: _, local, ops, chain, accesses } = self.kernel;
+        let Kernel { name, launch, registers, kept: _, known: _, local, ops, chain, accesses } = self.kernel;
         let mut text = format!("name = {}\n", quoted(name));
         let mut key = |key: &str, value: String| text.push_str(&format!("{key} = {value}\n"));
         let mut grid = vec![0; launch.groups.len()];

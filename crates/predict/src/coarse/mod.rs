@@ -3,6 +3,7 @@
 
 pub mod requests;
 
+use crate::meanwhile::Meanwhile;
 use crate::texture::{Fetch, Images, runs};
 use crate::time::{Counts, Parts, nothing_known, parts, waits};
 use crate::volumes::behind::dram::{Curve, Dram};
@@ -37,16 +38,15 @@ pub struct Coarse<'p> {
     texture_instances: f64,
     /// `None` where buffers have no first-level cache.
     l1_bytes: Option<f64>,
-    /// That other launches touch between two of a kernel.
-    between: Bytes,
+    meanwhile: Meanwhile,
 }
 
 impl<'p> Coarse<'p> {
-    /// Of a device, where other launches touch so many bytes between two of a kernel.
+    /// Of a device, where other launches touch so much between two of a kernel.
     ///
     /// # Errors
     /// What nothing can be said without: warps, cores, clock and the bandwidth of memory.
-    pub fn of(on: &'p Profile, between: Bytes) -> Result<Self, NoEstimate> {
+    pub fn of(on: &'p Profile, meanwhile: Meanwhile) -> Result<Self, NoEstimate> {
         let (e, m) = (&on.execution, &on.memory);
         e.clock.need(on, "execution.clock")?;
         m.dram_bandwidth.need(on, "memory.dram_bandwidth")?;
@@ -74,7 +74,7 @@ impl<'p> Coarse<'p> {
             texture_bytes: m.texture_l1.bytes.get().map_or(0.0, |bytes| bytes.0),
             texture_instances: m.texture_l1.instances.get().map_or(cores, |&n| f64::from(n)),
             l1_bytes: m.buffer_l1.bytes.get().map(|bytes| bytes.0),
-            between,
+            meanwhile,
         })
     }
 
@@ -84,7 +84,7 @@ impl<'p> Coarse<'p> {
     /// A kernel that cannot run, or of which nothing is known.
     pub fn seconds(&self, kernel: &Kernel) -> Result<(Seconds, Limiter), NoEstimate> {
         if is_cpu(self.on) {
-            return cpu::coarse(kernel, self.on, self.between, &self.requests(kernel));
+            return cpu::coarse(kernel, self.on, self.meanwhile, &self.requests(kernel));
         }
         let parts: Parts = parts(&self.counts(kernel)?, self.on);
         let limits = parts.limits(&self.speed);
@@ -168,15 +168,15 @@ impl<'p> Coarse<'p> {
         let touched = || found.tensors.iter().filter(|own| own.touched);
         let total: f64 = touched().map(|own| own.bytes).sum();
         let missing = if total > 0.0 { ((total - cache) / total).max(0.0) } else { 0.0 };
-        let cold = self.left.map_or(1.0, |curve| curve.cold(total + self.between.0, self.l2_bytes));
+        let cold = |own: &TensorTraffic| self.left.map_or(1.0, |curve| curve.cold(total + self.meanwhile.bytes(own.known), self.l2_bytes));
         let (mut load, mut store) = (0.0, 0.0);
         for own in touched().filter(|own| of(own)) {
             let sweeps = (groups / own.distinct_groups / concurrent.max(1.0)).max(1.0);
             let once = own.bytes.min(own.group_bytes * own.distinct_groups);
             if own.written {
-                store += once * cold;
+                store += once * cold(own);
             } else {
-                load += once * (cold + (sweeps - 1.0) * missing);
+                load += once * (cold(own) + (sweeps - 1.0) * missing);
             }
         }
         (load, store)

@@ -62,6 +62,8 @@ pub struct TensorTraffic {
     pub touched: bool,
     /// Whether it is written.
     pub written: bool,
+    /// Whether it is known before any kernel runs.
+    pub known: bool,
 }
 
 /// Line sizes that requests are counted in.
@@ -116,6 +118,8 @@ struct Warp {
 
 struct Walker<'a> {
     accesses: &'a Accesses,
+    /// [`Kernel::known`].
+    known: &'a [u16],
     lines: Lines,
     rule: Option<Rule>,
     lane_vars: SmallVec<[(usize, i64); 4]>,
@@ -137,6 +141,7 @@ pub fn requests(kernel: &Kernel, lines: Lines, rule: Option<Rule>) -> Requests {
     let lane_vars = accesses.vars.iter().enumerate().filter(|(_, v)| v.kind == VarKind::Lane);
     let mut walker = Walker {
         accesses,
+        known: &kernel.known,
         lines,
         rule,
         lane_vars: lane_vars.map(|(i, v)| (i, i64::from(v.trips.unwrap_or(1)))).collect(),
@@ -341,6 +346,7 @@ impl Walker<'_> {
             image: matches!(place, TensorPlace::Image { .. }),
             touched: self.boxes[t].is_some(),
             written,
+            known: self.known.contains(&(t as u16)),
         }
     }
 }

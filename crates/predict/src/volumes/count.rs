@@ -1,6 +1,6 @@
 //! The exact count of what a launch asks for (paper 002): its accesses warp by warp, block by block and wave by wave.
 
-use super::behind::dram::{Cause, Dram, Memory, Wave, dram};
+use super::behind::dram::{Between, Cause, Dram, Memory, Wave, dram};
 use super::behind::drawn::add as drawn_behind_l2;
 use super::behind::spilled::Spilled;
 use super::behind::steps;
@@ -26,6 +26,7 @@ use super::kernel::gathers::Gather;
 use super::kernel::lanes;
 use super::kernel::subject::{Field, Side, Subject, Touch};
 use super::known::Known;
+use crate::meanwhile::Meanwhile;
 use crate::texture::{self, Fetch, Images};
 use crate::time::{Counts, waits};
 use std::collections::HashSet;
@@ -96,7 +97,7 @@ impl<'k> Exact<'k> {
         on: &Profile,
         resident: Occupancy,
         from: &Origin,
-        (caches, between): (&Caches, Bytes),
+        (caches, meanwhile): (&Caches, Meanwhile),
         (brief, notes): (bool, &mut Vec<String>),
     ) -> Result<Self, NoEstimate> {
         let rule = Rule::of(on);
@@ -198,7 +199,7 @@ impl<'k> Exact<'k> {
             };
             notes.push(format!("a work-item has no registers for all of {what}: {:.3e} bytes are stored and loaded again", spilled.bytes));
         }
-        let dram = behind_l2(&subject, (on, caches, between), sizes, (&resident, left, spilled), notes)
+        let dram = behind_l2(&subject, (on, caches, Between::of(kernel, &subject, meanwhile)), sizes, (&resident, left, spilled), notes)
             .map(|dram| written_through(dram, &subject, &found, &sectors));
         if !brief {
             remarks(&subject, notes);
@@ -327,7 +328,7 @@ pub fn asked_at_once(on: &Profile) -> Option<f64> {
 /// What the launch moves between the second-level cache and memory.
 fn behind_l2(
     subject: &Subject,
-    (on, caches, between): (&Profile, &Caches, Bytes),
+    (on, caches, between): (&Profile, &Caches, Between),
     sizes: Sizes,
     (resident, left, spilled): (&Occupancy, f64, Spilled),
     notes: &mut Vec<String>,
@@ -342,7 +343,7 @@ fn behind_l2(
     let fetch = m.dram_fetch.get().map_or(sizes.sector, |bytes| bytes.0 as u32);
     let last_level = m.llc.bytes.get().map(|bytes| bytes.0 * f64::from(m.llc.instances.get().copied().unwrap_or(1)));
     let last_level = last_level.map(|bytes| (bytes, caches.last(on)));
-    let memory = Memory { fetch, write: sizes.sector, l2_effective, last_level, between: between.0 };
+    let memory = Memory { fetch, write: sizes.sector, l2_effective, last_level, between };
     let cores = on.execution.cores.known_as("execution.cores")?;
     let wave = Wave { blocks: u64::from(*cores) * u64::from(resident.groups) };
     let fitted = caches.second(on);

@@ -3,7 +3,7 @@
 use crate::fit::{FitError, LAPLACIAN, Recordings};
 use serde_json::Value;
 
-use crate::volumes::behind::dram::{Curve, Memory, Runs, Wave};
+use crate::volumes::behind::dram::{Between, Curve, Memory, Runs, Wave};
 use crate::volumes::kernel::subject::Subject;
 use warpsight_ir::{
     AccessKind, AccessRef, Accesses, Affine, BufferLayout, Bytes, Kernel, LaunchShape, LoadPath, Nest, NestVar, OpClass, OpCounts, Scalar,
@@ -201,6 +201,7 @@ impl Row {
             local: Bytes(0.0),
             ops,
             chain: None,
+            known: vec![],
         }
     }
 
@@ -216,7 +217,8 @@ impl Row {
 }
 
 /// 8 MiB and 64 B: the die's second-level cache and what its memory delivers at once.
-pub const MEMORY: Memory = Memory { fetch: 64, write: 64, l2_effective: 8.0 * 1024.0 * 1024.0, last_level: None, between: 0.0 };
+pub const MEMORY: Memory =
+    Memory { fetch: 64, write: 64, l2_effective: 8.0 * 1024.0 * 1024.0, last_level: None, between: Between::NOTHING };
 
 /// Launches of 1024³: that of the size scan, and three that the fit has nothing of: a deep block, blocks launched along y and z before x,
 /// and four launches of 256 rows. With them their recorded effective bandwidth and hits of the second level.

@@ -10,8 +10,9 @@
 use super::histogram::Gaps;
 use super::reuse::{Footprint, bypasses, phases};
 use super::within::Within;
+use crate::meanwhile::Meanwhile;
 use crate::volumes::kernel::subject::{Side, Subject};
-use warpsight_ir::Name;
+use warpsight_ir::{Bytes, Kernel, Name};
 
 /// The memory behind the first-level caches.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -24,8 +25,33 @@ pub struct Memory {
     pub l2_effective: f64,
     /// Bytes of a cache between that and device memory, and how it lets go of lines.
     pub last_level: Option<(f64, Curve)>,
-    /// Bytes that other launches touch between two of this one.
-    pub between: f64,
+    /// What other launches touch between two of this one.
+    pub between: Between,
+}
+
+/// Bytes that other launches touch between two of a kernel, for each of its fields.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Between {
+    meanwhile: Meanwhile,
+    /// Which fields are known, by bits: of the first 64.
+    known: u64,
+}
+
+impl Between {
+    /// Nothing.
+    pub const NOTHING: Self = Self { meanwhile: Meanwhile { handed: Bytes(0.0), pass: Bytes(0.0) }, known: 0 };
+
+    /// Of a kernel that is one of a pass.
+    pub fn of(kernel: &Kernel, subject: &Subject, meanwhile: Meanwhile) -> Self {
+        let is_known = |name: &Name| kernel.known.iter().any(|&n| kernel.accesses.tensors[usize::from(n)].name == *name);
+        let fields = subject.fields.iter().take(64).enumerate().filter(|own| is_known(&own.1.name));
+        Self { meanwhile, known: fields.fold(0, |bits, own| bits | 1 << own.0) }
+    }
+
+    /// For a field.
+    pub fn bytes(&self, field: usize) -> f64 {
+        self.meanwhile.bytes(field < 64 && self.known >> field & 1 == 1)
+    }
 }
 
 /// Blocks at work at the same time.
@@ -240,7 +266,7 @@ impl Runs {
         // Of gaps within a wave, the part that blocks in step do not have.
         let together: Vec<f64> = self.gaps.iter().map(|gap| self.together(gap.0, curve.in_step)).collect();
 
-        self.summed(self.load_wave, 1.0, &|field, side, from| {
+        self.summed(self.load_wave, &|_| 1.0, &|field, side, from| {
             let own = &self.fields[field];
             let Some(runs) = self.side(field, side) else { return [0.0; 3] };
             let lost = match side {
@@ -256,8 +282,8 @@ impl Runs {
     }
 
     /// Bytes of all fields, of those that go through a cache: what the launch touches for the first time, what was gone within a wave, and between
-    /// waves. `cold`: the part of lines that nobody left in the cache.
-    pub(super) fn summed(&self, load_wave: f64, cold: f64, volumes: &dyn Fn(usize, Side, Behind) -> [f64; 3]) -> Dram {
+    /// waves. `cold`: the part of a field's lines that nobody left in the cache.
+    pub(super) fn summed(&self, load_wave: f64, cold: &dyn Fn(usize) -> f64, volumes: &dyn Fn(usize, Side, Behind) -> [f64; 3]) -> Dram {
         let mut dram = Dram { load_wave, load: 0.0, store: 0.0, behind_l2: 0.0, by_cause: vec![], per_field: vec![] };
         let mut causes = [0.0; 4];
         for (i, field) in self.fields.iter().enumerate() {
@@ -277,7 +303,7 @@ impl Runs {
                 store = first + again;
                 if field.loads.is_none() {
                     // What is evicted half written is read back.
-                    let partial = field.partial * cold;
+                    let partial = field.partial * cold(i);
                     causes[3] += partial + again;
                     load += partial + again;
                     dram.behind_l2 += partial + stored(Behind::Second).1;

@@ -51,20 +51,20 @@ impl Steps {
 
     /// Bytes of a field that loads touch for the first time and that nobody left in a cache.
     pub fn first_loads(&self, field: usize, memory: &Memory, curve: &Curve) -> f64 {
-        self.cold(memory, curve) * self.runs.all(field, Side::Loads)
+        self.cold(field, memory, curve) * self.runs.all(field, Side::Loads)
     }
 
-    /// The part of what the launch touches that nobody left in a cache.
-    fn cold(&self, memory: &Memory, curve: &Curve) -> f64 {
-        curve.cold(self.runs.touched() + memory.between, memory.l2_effective)
+    /// The part of what the launch touches of a field that nobody left in a cache.
+    fn cold(&self, field: usize, memory: &Memory, curve: &Curve) -> f64 {
+        curve.cold(self.runs.touched() + memory.between.bytes(field), memory.l2_effective)
     }
 
     /// Volumes behind a cache. `crowds`: of each field, where sets matter.
     pub fn volumes(&self, memory: &Memory, curve: &Curve, crowds: &[Crowd]) -> Dram {
         let Self { runs, waves, one, again } = self;
-        let cold = self.cold(memory, curve);
+        let cold = |field| self.cold(field, memory, curve);
         let load_wave = waves * (0..one.0.len() / 2).map(|field| one.0[slot(field, Side::Loads)]).sum::<f64>();
-        runs.summed(load_wave, cold, &|field, side, behind| {
+        runs.summed(load_wave, &cold, &|field, side, behind| {
             // Where conditions leave the middle nothing to do, nobody's lines crowd there.
             let own = if one.all() > 0.0 { one.of(field) / one.all() } else { 0.0 };
             let gone = |distance: f64| match (behind, memory.last_level) {
@@ -78,7 +78,7 @@ impl Steps {
             let known: f64 = later.iter().map(|own| own.1).sum();
             let share = if known > met { met / known } else { 1.0 };
             let between = later.iter().map(|own| own.1 * share * gone(own.0)).sum::<f64>() + (met - known).max(0.0) * gone(wave);
-            [all * cold, waves * within, between]
+            [all * cold(field), waves * within, between]
         })
     }
 }

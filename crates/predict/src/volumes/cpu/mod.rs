@@ -9,9 +9,10 @@
 mod loops;
 
 use crate::coarse::requests::{Requests, TensorTraffic};
+use crate::meanwhile::Meanwhile;
 use crate::time::{Limit, Norms, combined, has_barrier, nothing_known};
 use crate::volumes::behind::crowd::Crowd;
-use crate::volumes::behind::dram::{Curve, Memory, Wave};
+use crate::volumes::behind::dram::{Between, Curve, Memory, Wave};
 use crate::volumes::behind::drawn;
 use crate::volumes::behind::reuse::bypasses;
 use crate::volumes::behind::steps::Steps;
@@ -24,8 +25,8 @@ use loops::{Instructions, Loops, has_loop};
 use smallvec::SmallVec;
 use warpsight_ir::profile::Fact;
 use warpsight_ir::{
-    AccessKind, Affine, Bytes, BytesPerSecond, Kernel, Limiter, NoEstimate, Profile, Seconds, Space, StorePolicy, TensorPlace, TensorUse,
-    Unknown, VarId, VarKind,
+    AccessKind, Affine, BytesPerSecond, Kernel, Limiter, NoEstimate, Profile, Seconds, Space, StorePolicy, TensorPlace, TensorUse, Unknown,
+    VarId, VarKind,
 };
 
 /// Lines that a core waits for at once where no prefetcher helps: line-fill buffers of L1, 10 to 24 on such cores.
@@ -83,11 +84,11 @@ pub struct Level {
     pub per_field: Vec<(f64, f64)>,
 }
 
-/// Predicts a launch on a CPU; other launches touch `between` bytes before it comes again.
+/// Predicts a launch on a CPU.
 ///
 /// # Errors
 /// A kernel that cannot be counted, or a profile that knows nothing that limits it.
-pub fn on_cpu(kernel: &Kernel, on: &Profile, between: Bytes, notes: &mut Vec<String>) -> Result<(Subject, OnCpu), NoEstimate> {
+pub fn on_cpu(kernel: &Kernel, on: &Profile, meanwhile: Meanwhile, notes: &mut Vec<String>) -> Result<(Subject, OnCpu), NoEstimate> {
     let subject = images::subject(kernel, on)?;
     let m = &on.memory;
     let line = m.buffer_l1.line.need(on, "memory.buffer_l1.line")?.0;
@@ -98,7 +99,8 @@ pub fn on_cpu(kernel: &Kernel, on: &Profile, between: Bytes, notes: &mut Vec<Str
 
     let units = if barriers { subject.clone() } else { in_rows(&subject, along) };
     let size = line as u32;
-    let memory = |bytes: f64| Memory { fetch: size, write: size, l2_effective: bytes, last_level: None, between: between.0 };
+    let between = Between::of(kernel, &units, meanwhile);
+    let memory = |bytes: f64| Memory { fetch: size, write: size, l2_effective: bytes, last_level: None, between };
     let steps = Steps::of(&units, &memory(line), &Wave { blocks: 1 }, CURVE.spread);
     let caches = [(&m.buffer_l1, 1.0, true), (&m.l2, 1.0, true), (&m.llc, f64::from(m.llc.instances.get().copied().unwrap_or(1)), false)];
     let walks: Vec<Vec<i64>> = subject.fields.iter().map(|field| Crowd::walk(field, &units, line as i64)).collect();
@@ -209,7 +211,7 @@ fn levels(volumes: &[f64], [uneven, drawn]: [f64; 2], on: &Profile) -> Vec<Limit
 ///
 /// # Errors
 /// A profile that knows nothing that limits it.
-pub fn coarse(kernel: &Kernel, on: &Profile, between: Bytes, found: &Requests) -> Result<(Seconds, Limiter), NoEstimate> {
+pub fn coarse(kernel: &Kernel, on: &Profile, meanwhile: Meanwhile, found: &Requests) -> Result<(Seconds, Limiter), NoEstimate> {
     let accesses = &kernel.accesses;
     let axes = |kind| {
         let own = accesses.vars.iter().enumerate().filter(move |(_, var)| var.kind == kind);
@@ -265,7 +267,7 @@ pub fn coarse(kernel: &Kernel, on: &Profile, between: Bytes, found: &Requests) -
     let behind = caches.into_iter().filter_map(|(cache, instances)| Some(cache.bytes.get()?.0 * instances)).map(|bytes| {
         let missing = if all > 0.0 { ((all - bytes) / all).max(0.0) } else { 0.0 };
         // What the launch before left is there, as far as others left it.
-        let cold = CURVE.cold(all + between.0, bytes);
+        let cold = |own: &TensorTraffic| CURVE.cold(all + meanwhile.bytes(own.known), bytes);
         // Groups that follow each other share what is most of their working set, where the cache holds all of it.
         let shared = |own: &TensorTraffic| own.group_bytes == largest && of_group <= bytes;
         let own = |own: &TensorTraffic| {
@@ -273,7 +275,7 @@ pub fn coarse(kernel: &Kernel, on: &Profile, between: Bytes, found: &Requests) -
             let again = if shared(own) { 0.0 } else { (own.group_bytes * count - once).max(0.0) * missing };
             let swept = (own.sweeps - 1.0) * once * CURVE.cold(between_sweeps, bytes);
             // Stored lines are loaded first.
-            (once * cold + again) * if own.written { 2.0 } else { 1.0 } + swept
+            (once * cold(own) + again) * if own.written { 2.0 } else { 1.0 } + swept
         };
         touched().map(own).sum::<f64>()
     });
@@ -397,11 +399,11 @@ fn asked(subject: &Subject, field: &Field, keep: fn(AccessKind) -> bool) -> f64 
 }
 
 /// Cycles in which cores look up translations: of each page that was touched too long ago, one after another.
-fn translations(units: &Subject, subject: &Subject, on: &Profile, between: Bytes) -> Result<f64, Unknown> {
+fn translations(units: &Subject, subject: &Subject, on: &Profile, between: Between) -> Result<f64, Unknown> {
     let tlb = &on.memory.tlb;
     let (page, reach) = (tlb.page.known_as("memory.tlb.page")?.0, tlb.reach.known_as("memory.tlb.reach")?.0);
     let miss = tlb.miss_latency.known_as("memory.tlb.miss_latency")?.0;
-    let memory = Memory { fetch: page as u32, write: page as u32, l2_effective: reach, last_level: None, between: between.0 };
+    let memory = Memory { fetch: page as u32, write: page as u32, l2_effective: reach, last_level: None, between };
     let mut moved = Steps::of(units, &memory, &Wave { blocks: 1 }, CURVE.spread).volumes(&memory, &CURVE, &[]);
     drawn::add(&mut moved, subject, &memory, 0.0);
     Ok(moved.per_field.iter().map(|own| own.1.max(own.2)).sum::<f64>() / page * miss)

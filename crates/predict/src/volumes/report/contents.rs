@@ -1,12 +1,13 @@
 //! What a report is asked about, and what it holds.
 
 use super::measured::{Compared, Measured};
+use crate::meanwhile::Meanwhile;
 use crate::time::{Limit, Parts};
 use crate::volumes::fitted::caches::Caches;
 use crate::volumes::fitted::expected::Kind;
 use warpsight_ir::accesses::Order;
 use warpsight_ir::occupancy::Occupancy;
-use warpsight_ir::{Bytes, Kernel, Limiter, Seconds, Volumes};
+use warpsight_ir::{Kernel, Limiter, Seconds, Volumes};
 
 /// A launch and what it is good for.
 #[derive(Clone, Copy, Debug)]
@@ -29,9 +30,8 @@ pub struct Settings {
     pub brief: bool,
     /// Replaces the fitted numbers of caches, as where a fit is judged by what it has not seen.
     pub caches: Option<Caches>,
-    /// Bytes that are touched between two launches of this kernel: 0 where it is launched again and again. Not of recorded GPUs, of which
-    /// nothing that a launch leaves is counted.
-    pub between: Bytes,
+    /// What is touched between two launches of this kernel. Not of recorded GPUs, of which nothing that a launch leaves is counted.
+    pub meanwhile: Meanwhile,
 }
 
 /// What a kernel costs on a device, predicted.

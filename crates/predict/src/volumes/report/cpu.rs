@@ -21,7 +21,7 @@ const ALONE: &str = "a core of a CPU runs one group at a time";
 /// Those of [`on_cpu`].
 pub fn report(work: &Work, on: &Profile, settings: &Settings, resident: Occupancy, numbers: &[usize]) -> Result<Report, NoEstimate> {
     let mut notes = Vec::new();
-    let (mut subject, found) = on_cpu(work.kernel, on, settings.between, &mut notes)?;
+    let (mut subject, found) = on_cpu(work.kernel, on, settings.meanwhile, &mut notes)?;
     subject.number(numbers);
     notes.extend(taken_to_hold(&subject));
     notes.extend(

@@ -24,7 +24,7 @@ pub fn report(work: &Work, on: &Profile, settings: &Settings, resident: Occupanc
     let kernel = work.kernel;
     let mut notes = Vec::new();
     let caches = settings.caches.as_ref().unwrap_or_else(|| Caches::fitted());
-    let exact = Exact::of(kernel, on, resident, from, (caches, settings.between), (settings.brief, &mut notes))?;
+    let exact = Exact::of(kernel, on, resident, from, (caches, settings.meanwhile), (settings.brief, &mut notes))?;
     let points = work.points as f64;
     let has_llc = !matches!(on.memory.llc.bytes, Fact::Absent { .. });
     let mut counts = Cow::Borrowed(&exact.counts);

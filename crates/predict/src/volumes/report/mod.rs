@@ -34,6 +34,9 @@ pub fn report(work: &Work, on: &Profile, settings: &Settings) -> Result<Report, 
 pub fn report_knowing(work: &Work, on: &Profile, settings: &Settings, known: &Rc<Known>) -> Result<Report, NoEstimate> {
     let (Canonical { accesses, positions, never, .. }, form) = form::of(&work.kernel.accesses, settings.order, known);
     let Kernel { name, launch, registers, kept, local, ops, chain, .. } = work.kernel;
+    // Its tensors may be in another order.
+    let is_known = |own: &TensorUse| work.kernel.known.iter().any(|&n| work.kernel.accesses.tensors[usize::from(n)].name == own.name);
+    let known_there = (0_u16..).zip(&accesses.tensors).filter(|own| is_known(own.1)).map(|own| own.0).collect();
     let kernel = &Kernel {
         name: name.clone(),
         accesses,
@@ -43,6 +46,7 @@ pub fn report_knowing(work: &Work, on: &Profile, settings: &Settings, known: &Rc
         local: *local,
         ops: ops.clone(),
         chain: *chain,
+        known: known_there,
     };
     let mut left = 0;
     // Barriers may be left.

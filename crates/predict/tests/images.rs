@@ -295,7 +295,8 @@ fn images_have_the_cache_beside_that_of_buffers() {
         (Some(16384.0), Some(32768.0))
     );
     let l2 = |on: &warpsight_ir::Profile| KernelModel.estimate(&kernel, on).expect("is estimated").volumes.l2.0;
-    let stored = 16.0 * 16.0;
+    // A row of 16 texels has a part of eight lines of 2 × 2.
+    let stored = 8.0 * 64.0;
     assert_eq!(l2(&on), 24576.0 + stored);
     // By one cache, of 16 KiB, lines go before they come back.
     on.probed.read_paths = warpsight_ir::profile::Fact::known("shared".to_owned(), warpsight_ir::profile::Source::Assumed, "a test");

@@ -25,8 +25,9 @@ pub struct Allowance {
     /// with registers of 8 (docs/provenance.md, "vectors wider than registers").
     pub vector: Option<u32>,
     /// What work-items of a group may meet for. For nothing on a device whose work-items run one after the other, or which has no local memory
-    /// on its chip: what they copy there is copied for nothing. Not for copies where buffers have no first-level cache: nothing is recorded
-    /// of kernels that copy on such devices, and the model takes them for twice as fast as they are at times (`docs/where-we-are-wrong.md`).
+    /// on its chip: what they copy there is copied for nothing. Not for copies where buffers have no first-level cache and nobody measured
+    /// what a barrier takes: nothing is recorded of kernels that copy on such devices, and a model that cannot follow how groups meet
+    /// takes them for twice as fast as they are at times (`docs/where-we-are-wrong.md`).
     pub meeting: Meeting,
 }
 
@@ -49,7 +50,8 @@ impl Allowance {
         let in_turn = execution.warp.get() == Some(&1);
         let vector = execution.vector_width.get().copied().filter(|_| in_turn);
         let local = !in_turn && !matches!(execution.local, Fact::Absent { .. });
-        let meeting = Meeting { copies: local && !matches!(profile.memory.buffer_l1.bytes, Fact::Absent { .. }), shares: local };
+        let recorded = !matches!(profile.memory.buffer_l1.bytes, Fact::Absent { .. }) || profile.probed.barrier.get().is_some();
+        let meeting = Meeting { copies: local && recorded, shares: local };
         Self { residency: Residency::of(profile), image, vector, meeting }
     }
 

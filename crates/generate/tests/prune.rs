@@ -4,7 +4,7 @@ use warpsight_generate::operators::parse_operator;
 use warpsight_generate::prune::{Allowance, CRITERIA, Hardware, Rule, cut, prune};
 use warpsight_generate::{Meeting, ScheduleFamily};
 use warpsight_ir::profile::{Fact, Source, builtin};
-use warpsight_ir::{Bytes, Config, Facts, Family};
+use warpsight_ir::{Bytes, Config, Facts, Family, Seconds};
 
 #[test]
 fn images_are_for_devices_with_texture_units() {
@@ -32,10 +32,13 @@ fn groups_meet_where_local_memory_is_nearer() {
     serial.execution.warp = Fact::known(1, Source::Assumed, "a CPU");
     without.execution.local = Fact::absent("none on the chip");
     let adreno = builtin("adreno640").unwrap().unwrap();
+    let mut probed = adreno.clone();
+    probed.probed.barrier = Fact::known(Seconds(2e-8), Source::Assumed, "measured by a probe");
     let shares = Meeting { copies: false, shares: true };
     for (profile, meeting, reason) in [
         (&a100, Meeting::ANY, None),
         (&adreno, shares, Some("unrecorded_copies")),
+        (&probed, Meeting::ANY, None),
         (&serial, Meeting::default(), Some("plain_local_memory")),
         (&without, Meeting::default(), Some("plain_local_memory")),
     ] {

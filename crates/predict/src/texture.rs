@@ -10,7 +10,7 @@ use crate::path::{Values, digits, texel_bytes};
 use smallvec::SmallVec;
 use warpsight_ir::occupancy::Occupancy;
 use warpsight_ir::texture::{Block, Path, TexelFit, held};
-use warpsight_ir::{AccessKind, AccessRef, Kernel, Nest, Profile, Seconds, Space, TensorPlace, VarKind};
+use warpsight_ir::{AccessKind, AccessRef, Affine, AffineBound, Kernel, Nest, Profile, Seconds, Space, TensorPlace, VarId, VarKind};
 
 /// Lines that are followed.
 const FOLLOWED: usize = 3000;
@@ -185,6 +185,18 @@ pub fn found(kernel: &Kernel, on: &Profile, resident: &Occupancy) -> Option<Foun
     (fetches > 0.0).then(|| Found { asked: texels.len() as f64 / fetches, missed: missed / fetches, any: any / fetches })
 }
 
+/// What a lane adds to the coordinates of an access, and to what its conditions judge.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Offset {
+    texel: (i64, i64),
+    judged: SmallVec<[i64; 4]>,
+}
+
+/// The conditions under which an access happens at all.
+fn judged(access: &AccessRef) -> impl Iterator<Item = &AffineBound> {
+    access.guard.iter().filter(|bound| !bound.per_lane)
+}
+
 /// One warp's fetches as the lines of each, run by run.
 struct Walk<'k> {
     kernel: &'k Kernel,
@@ -192,8 +204,10 @@ struct Walk<'k> {
     values: Vec<i64>,
     /// Values of the lane variables, lane by lane.
     lanes: Vec<Values>,
-    /// Of accesses that were met, by their place in memory: what lanes add to the coordinates, each pair once.
-    offsets: Vec<(*const AccessRef, Vec<(i64, i64)>)>,
+    /// Of accesses that were met, by their place in memory: what lanes add, each once.
+    offsets: Vec<(*const AccessRef, Vec<Offset>)>,
+    /// Accesses that were met, whether a lane fetched there or none.
+    tried: usize,
     lines: Vec<(u32, u32)>,
     /// Ends of fetches in `lines`, and of runs in these.
     fetches: Vec<usize>,
@@ -205,7 +219,7 @@ impl<'k> Walk<'k> {
         let mut values = vec![0; kernel.accesses.vars.len()];
         digits(kernel, VarKind::Group, group).into_iter().for_each(|(at, value)| values[at] = value);
         let lanes = items.map(|item| digits(kernel, VarKind::Lane, item.into())).collect();
-        Self { kernel, block, values, lanes, offsets: vec![], lines: vec![], fetches: vec![], runs: vec![] }
+        Self { kernel, block, values, lanes, offsets: vec![], tried: 0, lines: vec![], fetches: vec![], runs: vec![] }
     }
 
     fn run(&self, run: usize) -> impl Iterator<Item = &[(u32, u32)]> {
@@ -219,9 +233,14 @@ impl<'k> Walk<'k> {
         }
     }
 
+    /// Whether it is followed no further: it has so many lines, or met as many accesses.
+    fn is_long(&self, most: usize) -> bool {
+        self.lines.len() >= most || self.tried >= most
+    }
+
     fn follow(&mut self, nest: &'k [Nest], most: usize) {
         for node in nest {
-            if self.lines.len() >= most {
+            if self.is_long(most) {
                 break;
             }
             match node {
@@ -234,7 +253,7 @@ impl<'k> Walk<'k> {
                         for trip in 0..self.kernel.accesses.vars[usize::from(var.0)].trips.unwrap_or(1) {
                             self.values[usize::from(var.0)] = i64::from(trip);
                             self.follow(body, most);
-                            if self.lines.len() >= most {
+                            if self.is_long(most) {
                                 break;
                             }
                         }
@@ -252,33 +271,36 @@ impl<'k> Walk<'k> {
         }
         let at = self.offsets.iter().position(|own| std::ptr::eq(own.0, access)).unwrap_or_else(|| {
             let offset = |lane: &Values| {
-                let along = |form: usize| {
-                    let form = access.coords.get(form);
-                    lane.iter()
-                        .map(|&(var, value)| value * form.map_or(0, |form| i64::from(form.coefficient(warpsight_ir::VarId(var as u16)))))
-                        .sum()
-                };
-                (along(0), along(1))
+                let of = |form: &Affine| lane.iter().map(|&(var, value)| value * i64::from(form.coefficient(VarId(var as u16)))).sum();
+                let along = |form: usize| access.coords.get(form).map_or(0, of);
+                Offset { texel: (along(0), along(1)), judged: judged(access).map(|bound| of(&bound.value)).collect() }
             };
-            let mut own: Vec<(i64, i64)> = self.lanes.iter().map(offset).collect();
+            let mut own: Vec<Offset> = self.lanes.iter().map(offset).collect();
             own.sort_unstable();
             own.dedup();
             self.offsets.push((access, own));
             self.offsets.len() - 1
         });
-        let base = |form: usize| {
-            access.coords.get(form).map_or(0, |form| {
-                form.constant + form.terms().iter().map(|(var, c)| i64::from(*c) * self.values[usize::from(var.0)]).sum::<i64>()
-            })
+        let of = |form: &Affine| {
+            form.constant + form.terms().iter().map(|(var, c)| i64::from(*c) * self.values[usize::from(var.0)]).sum::<i64>()
         };
+        let base = |form: usize| access.coords.get(form).map_or(0, of);
         let (x, y) = (base(0), base(1));
+        let bounds: SmallVec<[(i64, i64); 4]> = judged(access).map(|bound| (of(&bound.value), bound.extent)).collect();
         let begin = self.lines.len();
         // Images do not share lines, and have fewer than 2^16 in a row; coordinates beyond the edge are those of the edge.
         let image = u32::from(access.tensor) << 16;
         let (w, h) = (i64::from(self.block.width.max(1)), i64::from(self.block.height.max(1)));
-        let line = |&(dx, dy): &(i64, i64)| ((((x + dx).max(0) / w) as u32 & 0xffff) | image, ((y + dy).max(0) / h) as u32);
-        let lines = self.offsets[at].1.iter().map(line);
+        let line =
+            |&Offset { texel: (dx, dy), .. }: &Offset| ((((x + dx).max(0) / w) as u32 & 0xffff) | image, ((y + dy).max(0) / h) as u32);
+        // Lanes whose conditions do not hold fetch nothing.
+        let fetches = |own: &&Offset| bounds.iter().zip(&own.judged).all(|((base, extent), add)| (0..*extent).contains(&(base + add)));
+        let lines = self.offsets[at].1.iter().filter(fetches).map(line);
         self.lines.extend(lines);
+        self.tried += 1;
+        if self.lines.len() == begin {
+            return;
+        }
         let own = &mut self.lines[begin..];
         own.sort_unstable();
         let mut kept = begin;
@@ -346,6 +368,19 @@ mod tests {
         assert_eq!((row.asked, row.missed, row.any), (32.0, 32.0, 1.0));
         let one = followed("n, 0", 1000.0);
         assert_eq!((one.asked, one.missed, one.any), (1.0, 0.5, 0.5));
+    }
+
+    #[test]
+    fn lanes_whose_conditions_do_not_hold_fetch_nothing() {
+        // Of lanes along a row so many.
+        let some = followed("l, n if 0 <= l < 10", 1000.0);
+        assert_eq!((some.asked, some.missed, some.any), (5.0, 5.0, 1.0));
+        // Of trips half, in which all lanes fetch: the others are no fetches.
+        let every = followed("l, n if 0 <= n < 32", 1000.0);
+        assert_eq!((every.asked, every.missed, every.any), (32.0, 32.0, 1.0));
+        // From the 37th trip on one lane more in each, the last ones of the row: 1, 1, 2, 2, … 13, 13, 14 lines.
+        let more = followed("l, n if 0 <= l + n - 100 < 64", 1000.0);
+        assert_eq!(more.asked, 196.0 / 27.0);
     }
 
     #[test]

@@ -281,3 +281,25 @@ fn texels_of_halves_come_as_fast_as_was_measured() {
     assert!((part("sim-mali-g76") - 0.53).abs() < 0.02, "{}", part("sim-mali-g76"));
     assert!((part("adreno640") - 0.5).abs() < 0.02, "{}", part("adreno640"));
 }
+
+#[test]
+fn images_have_the_cache_beside_that_of_buffers() {
+    // 24 KiB of an image, twice: more than the cache of buffers holds, less than that of textures.
+    let text = "program again {\n  read image i: rgba32f[64, 24]\n  write image o: rgba32f[16, 1]\n  lanes l = 16\n  {\n    var s: f32x4 = splat4(0.0)\n    \
+                for r in 0..2 unroll none {\n      for b in 0..24 unroll none {\n        for a in 0..4 unroll none {\n          \
+                let t = i@[a * 16 + l, b]\n          s = s + t\n        }\n      }\n    }\n    o@[l, 0] = s\n  }\n}\n";
+    let program = warpsight_ir::Checked::new(warpsight_ir::text::parse(text).expect("parses")).expect("valid");
+    let kernel = Kernel::of(&program).expect("affine");
+    let mut on = builtin("sim-mali-g77").expect("built in").expect("valid");
+    assert_eq!(
+        (on.memory.buffer_l1.bytes.get().map(|own| own.0), on.memory.texture_l1.bytes.get().map(|own| own.0)),
+        (Some(16384.0), Some(32768.0))
+    );
+    let l2 = |on: &warpsight_ir::Profile| KernelModel.estimate(&kernel, on).expect("is estimated").volumes.l2.0;
+    // A row of 16 texels has a part of eight lines of 2 × 2.
+    let stored = 8.0 * 64.0;
+    assert_eq!(l2(&on), 24576.0 + stored);
+    // By one cache, of 16 KiB, lines go before they come back.
+    on.probed.read_paths = warpsight_ir::profile::Fact::known("shared".to_owned(), warpsight_ir::profile::Source::Assumed, "a test");
+    assert!(l2(&on) > 1.4 * 24576.0, "{}", l2(&on));
+}

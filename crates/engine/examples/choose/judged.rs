@@ -85,7 +85,6 @@ impl Bench<'_> {
     /// Times a kernel's space and lets everybody pick.
     pub fn judge(&self, family: &ScheduleFamily) -> Result<Judged, Box<dyn Error>> {
         let mut configs = family.some(self.most);
-        let first = configs.len();
         let plain: Vec<Config> = family.configs().filter(|config| is_vanilla(family, config)).collect();
         let untiled: Vec<Config> = family.configs().filter(|config| is_untiled(family, config)).collect();
         let some =
@@ -98,7 +97,8 @@ impl Bench<'_> {
         // What was given up takes so many times as long at least.
         ran.iter_mut().for_each(|own| own.1 = own.1.min(best * LONGEST));
         let time_of = |config: &Config| ran.iter().find(|own| own.0 == config).map(|own| own.1);
-        let space: Vec<Config> = configs[..first].to_vec();
+        // Whoever picks may take whatever was timed: so the best is among it.
+        let space = configs.clone();
         let (warps, threads) = (UpTo(Level::Warp), UpTo(Level::Thread));
         let models: [&(dyn RankFamily + Sync); 6] = [&KernelModel, &Paper000, &warps, &threads, &ReuseDistance, &Roofline];
         let mut picked: Vec<Picked> = vec![];

@@ -60,6 +60,8 @@ pub struct Exact<'k> {
     pub read_only: Option<(f64, Factor)>,
     /// How atomics wait for each other.
     pub contended: Contended,
+    /// Bytes that images ask for of a cache beside that of buffers, and of these from the second level.
+    pub beside: Option<(f64, f64)>,
 }
 
 /// Where a kernel in its one form comes from.
@@ -157,16 +159,22 @@ impl<'k> Exact<'k> {
             Some(own) => own.bytes[0] - own.bytes[1],
             None => images::kept(&subject, on, (&found, &uses), sizes, &resident, notes),
         };
+        let beside = images::beside_buffers(on);
+        // Of it what images load through a cache of their own.
+        let mut by_images = 0.0;
         let l2_load = effective(on, caches, room).map(|effective| {
             let bytes = effective.map_or(requested, |effective| {
-                let mut bytes = 0.0;
-                for walk in walks(&subject, &uses, sizes) {
+                let (mut bytes, mut again) = (0.0, 0.0);
+                for walk in walks(&subject, &uses, sizes, beside.is_some()) {
                     let allocation = Allocation::of(&found, &uses, kernel.launch.group_count(), &walk);
                     let own = found.iter().filter(|i| loads(i.kind) && walk.fields.contains(&i.field));
                     let requested = own.fold(0.0, |sum, i| sum + i.sectors as f64 * sectors[i.field]);
                     let compulsory = walk.fields.iter().map(|&field| each_compulsory[field]).sum();
-                    let (own, remark) = l2_load(&allocation, (effective, room.line), (requested, compulsory));
+                    let cache = beside.filter(|_| walk.images).map_or(effective, |bytes| caches.first(on) * bytes);
+                    let (own, remark) = l2_load(&allocation, (cache, room.line), (requested, compulsory));
                     bytes += own;
+                    *(if walk.images { &mut by_images } else { &mut again }) += own;
+                    again -= if walk.images { 0.0 } else { compulsory };
                     notes.push(remark);
                 }
                 let launch = earlier::Launch {
@@ -174,7 +182,8 @@ impl<'k> Exact<'k> {
                     uses: &uses,
                     sectors: &sectors,
                     line: room.line,
-                    again: (bytes - compulsory) / groups,
+                    beside: beside.is_some(),
+                    again: again / groups,
                     cores: on.execution.cores.get().map_or(1.0, |&cores| f64::from(cores)),
                     effective,
                 };
@@ -189,6 +198,8 @@ impl<'k> Exact<'k> {
             });
             bytes - kept - kept_by_textures
         });
+        let asked = found.iter().filter(|i| subject.fields[i.field].image.is_some() && loads(i.kind));
+        let beside = beside.map(|_| (asked.map(|i| i.sectors as f64 * sectors[i.field]).sum(), by_images));
         let contended = atomics::contended(&subject, sizes, notes);
         let read_only = read_only(&subject, &found, on, notes);
         let spilled = Spilled::of(kernel, on, &resident);
@@ -249,7 +260,7 @@ impl<'k> Exact<'k> {
             contended: contended.clocks,
             dram,
         };
-        Ok(Self { subject, counts, accesses: found, shared, uses, sectors, compulsory, sizes, read_only, contended })
+        Ok(Self { subject, counts, accesses: found, shared, uses, sectors, compulsory, sizes, read_only, contended, beside })
     }
 
     /// Bytes that loads, or stores, of a field ask the first level for.

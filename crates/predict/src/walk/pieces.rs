@@ -102,8 +102,8 @@ struct Device<'a> {
     latency: [f64; 3],
     texture_latency: Option<f64>,
     images: Option<&'a Images>,
-    /// The part of what is requested that goes beyond the first level.
-    beyond: f64,
+    /// The part of what buffers and images request that goes beyond the first level.
+    beyond: [f64; 2],
     /// The same of bytes that memory moves, by field: loads and stores.
     moved: Vec<[f64; 2]>,
 }
@@ -119,12 +119,17 @@ impl<'a> Device<'a> {
             let own = exact.accesses.iter().filter(|own| own.field == field && (own.kind != AccessKind::Load) == stores);
             own.map(|own| own.sectors as f64).sum::<f64>() * exact.sectors[field]
         };
+        let beyond = match (cached, exact.beside) {
+            (false, _) => [1.0; 2],
+            (_, None) => [part(*counts.l2_load.as_ref().ok()?, counts.requested); 2],
+            (_, Some((asked, beyond))) => [part(*counts.l2_load.as_ref().ok()? - beyond, counts.requested - asked), part(beyond, asked)],
+        };
         let moved = counts.dram.as_ref().ok()?.per_field.iter().enumerate();
         Some(Self {
             latency: [first, l2, last.max(l2)],
             texture_latency: m.texture_l1.latency.get().map(|own| own.0),
             images: counts.images.as_ref(),
-            beyond: if cached { part(*counts.l2_load.as_ref().ok()?, counts.requested) } else { 1.0 },
+            beyond,
             moved: moved.map(|(field, own)| [part(own.1, requested(field, false)), part(own.2, requested(field, true))]).collect(),
         })
     }
@@ -240,7 +245,7 @@ impl Builder<'_> {
                     0.0
                 }
             }
-            _ if load => self.device.beyond,
+            _ if load => self.device.beyond[usize::from(image)],
             _ => 1.0,
         };
         let asked = if load { &mut open.piece.loaded } else { &mut open.piece.stored };

@@ -22,6 +22,8 @@ pub struct Launch<'a> {
     pub sectors: &'a [f64],
     /// Bytes of a line.
     pub line: f64,
+    /// Whether images have another cache.
+    pub beside: bool,
     /// Bytes that a block loads again of what it has lost itself.
     pub again: f64,
     /// Cores.
@@ -50,7 +52,10 @@ impl Launch<'_> {
         if runs.iter().all(SmallVec::is_empty) {
             return 0.0;
         }
-        let lines = || self.uses.iter().map(|own| own.loaded_lines as f64 * self.line / groups);
+        let here = |field: &Field| if self.beside && field.image.is_some() { 0.0 } else { 1.0 };
+        let brings = self.uses.iter().zip(&self.subject.fields).map(|(own, field)| own.loaded_lines as f64 * here(field));
+        let brings: SmallVec<[f64; 8]> = brings.map(|lines| lines * self.line / groups).collect();
+        let lines = || brings.iter();
         let found = |runs: &[Run], brought: f64| {
             // Until it is full nothing is thrown out.
             let full = (1.0 - self.effective * self.cores / (brought * groups)).max(0.0);

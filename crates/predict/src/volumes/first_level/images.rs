@@ -5,6 +5,7 @@
 //! are padded. Texels beyond the edge come from no memory.
 
 use super::costs::{BlockUse, Instruction, Sizes};
+use super::l1::Rule;
 use super::warps::{Axis, shapes};
 use crate::volumes::kernel::image::{ASSUMED, block};
 use crate::volumes::kernel::lanes::classes;
@@ -33,6 +34,14 @@ pub fn subject(kernel: &Kernel, on: &Profile) -> Result<Subject, NoEstimate> {
 pub fn own_line(on: &Profile) -> Option<u32> {
     let apart = matches!(on.memory.buffer_l1.bytes, Fact::Absent { .. });
     on.memory.texture_l1.line.get().filter(|_| apart).map(|line| line.0 as u32).filter(|&line| line > 0)
+}
+
+/// Bytes of a core's texture cache where buffers have another one beside it: ways to read of which a probe found that neither waits for the
+/// other. Of NVIDIA's and AMD's both are one cache, whatever units are beside it.
+pub fn beside_buffers(on: &Profile) -> Option<f64> {
+    let m = &on.memory;
+    let independent = Rule::of(on).is_err() && on.probed.read_paths.get().is_some_and(|paths| paths == "independent");
+    m.texture_l1.bytes.get().filter(|_| independent && m.buffer_l1.bytes.get().is_some()).map(|bytes| bytes.0)
 }
 
 /// Bytes of repeated requests that texture caches answer where they are images' own.

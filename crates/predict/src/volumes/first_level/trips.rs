@@ -7,9 +7,11 @@ use crate::volumes::kernel::subject::{Side, Subject, Var};
 use smallvec::SmallVec;
 use warpsight_ir::VarId;
 
-/// Fields that a block walks through together.
+/// Fields that a block walks through together, in one cache.
 #[derive(Debug)]
 pub struct Walk {
+    /// Whether they are images that have a cache beside that of buffers.
+    pub images: bool,
     /// The loops whose trips bring new lines of them each.
     loops: SmallVec<[VarId; 4]>,
     /// Trips of these: what a block loads of its fields is asked for again within one of them, and not after it.
@@ -18,17 +20,18 @@ pub struct Walk {
     pub fields: SmallVec<[usize; 4]>,
 }
 
-/// All fields by the loops in which a block walks through them.
-pub fn walks(subject: &Subject, uses: &[BlockUse], sizes: Sizes) -> Vec<Walk> {
+/// All fields by the loops in which a block walks through them; images by themselves where they have a cache beside that of buffers.
+pub fn walks(subject: &Subject, uses: &[BlockUse], sizes: Sizes, beside: bool) -> Vec<Walk> {
     let mut found: Vec<Walk> = Vec::new();
     for field in 0..uses.len() {
         let own = new_lines(subject, field, uses, sizes);
         let loops: SmallVec<[VarId; 4]> = own.iter().map(|var| var.id).collect();
-        match found.iter_mut().find(|walk| walk.loops == loops) {
+        let images = beside && subject.fields[field].image.is_some();
+        match found.iter_mut().find(|walk| walk.loops == loops && walk.images == images) {
             Some(walk) => walk.fields.push(field),
             None => {
                 let trips = own.iter().map(|var| f64::from(var.count)).product();
-                found.push(Walk { loops, trips, fields: SmallVec::from_slice(&[field]) });
+                found.push(Walk { images, loops, trips, fields: SmallVec::from_slice(&[field]) });
             }
         }
     }

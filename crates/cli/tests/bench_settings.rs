@@ -61,7 +61,8 @@ fn operators_of_paper_001_are_counted() {
 #[test]
 fn totals_stand_beside_what_is_published() {
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
-    let again = "import sys; sys.path.insert(0, 'bench'); import settings; print(settings.with_networks(settings.PAGE.read_text()), end='')";
+    let again =
+        "import sys; sys.path.insert(0, 'bench'); import settings; print(settings.with_networks(settings.PAGE.read_text()), end='')";
     let output = Command::new("python3").current_dir(root).env("PYTHONDONTWRITEBYTECODE", "1").args(["-c", again]).output();
     let output = output.expect("Python starts");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));

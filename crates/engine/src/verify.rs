@@ -302,6 +302,19 @@ pub fn blank(expr: &TensorExpr, layouts: &[Layout], program: &Checked) -> Job {
 
 /// Largest relative L2 error of a kernel, by the type that it computes in, or the narrowest that it stores or rounds to.
 pub fn tolerance(expr: &TensorExpr) -> f64 {
+    usual(expr).max(of_factors(expr))
+}
+
+/// What a product of many factors may be off by: each of its roundings counts in full, in whichever order they are multiplied, where one of a sum counts
+/// for as much as was added up by then. Four times what as many roundings add up to.
+fn of_factors(expr: &TensorExpr) -> f64 {
+    let digits = if expr.arithmetic() == Scalar::Half { 10 } else { 23 };
+    let multiplied = expr.passes().any(|pass| pass.combine == Combine::Product);
+    let factors: f64 = expr.reduce.iter().map(|axis| axis.extent as f64).product();
+    if multiplied { factors.sqrt() / f64::from(1 << digits) } else { 0.0 }
+}
+
+fn usual(expr: &TensorExpr) -> f64 {
     if expr.arithmetic() == Scalar::Half {
         let terms: f64 = expr.reduce.iter().map(|axis| axis.extent as f64).product();
         return (TOLERANCE_HALF * (terms / 1024.0).sqrt()).max(TOLERANCE_HALF_LEAST);

@@ -7,8 +7,21 @@ use warpsight_engine::candidates::{Considered, Taken};
 use warpsight_graph::Plan;
 
 /// The names that `--sequences` takes.
-pub const NAMES: [&str; 12] =
-    ["direct", "padded", "packed", "phases", "split16", "split256", "runs16", "runs256", "rows", "rows_kept", "winograd2", "winograd4"];
+pub const NAMES: [&str; 13] = [
+    "direct",
+    "padded",
+    "packed",
+    "phases",
+    "parts",
+    "split16",
+    "split256",
+    "runs16",
+    "runs256",
+    "rows",
+    "rows_kept",
+    "winograd2",
+    "winograd4",
+];
 
 fn megabytes(bytes: u64) -> String {
     format!("{:.1} MB", bytes as f64 * 1e-6)

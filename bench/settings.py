@@ -3,7 +3,7 @@
 
     cargo build --release -p warpsight && python3 bench/settings.py            # hours: one --device at a time resumes where it stopped
     python3 bench/settings.py --count                                          # how many there are of each kind
-    python3 bench/settings.py --draw                                           # the bars of the page that there is, once more
+    python3 bench/settings.py --draw                                           # bars and published columns of the page that there is, once more
 
 Makes bench/settings.md (001) and bench/table3.md (000) with their plots; `bench/workloads.py` lists the operators. Every kernel is the model's pick,
 unmeasured, verified and simulated. What is published was measured on phones and is not run again.
@@ -18,7 +18,7 @@ from pathlib import Path
 
 import charts
 from common import TARGET, call, write_json
-from workloads import BASELINES, BOUNDARY, NETWORKS, OVER_BASELINES, OVER_MACE, PUBLISHED, counts, romou, table3
+from workloads import BASELINES, BOUNDARY, NETWORKS, OVER_BASELINES, OVER_MACE, OVER_NETWORKS, PUBLISHED, counts, romou, table3
 
 ROOT = Path(__file__).resolve().parent.parent
 # Devices of each paper, and what it evaluates.
@@ -121,11 +121,11 @@ def romou_page(args, results):
             said = "-" if published is None else "{} [{}, {}]".format(*PUBLISHED[kind][published])
             text.append(f"| sim:{device} | {kind} | {cells} | {said} |")
     text += FIGURES
-    text += ["", "## Whole networks, their convolutions alone, ms", "", "| device | " + " | ".join(NETWORKS) + " |", "|---" * (1 + len(NETWORKS)) + "|"]
+    totals = {}
     for device, own in results.items():
         total = lambda network: [own.get(layer["op"], {}).get("time_s") for layer in network()]
-        cells = [f"{sum(times) * 1e3:.2f}" if None not in times else "-" for times in map(total, NETWORKS.values())]
-        text.append(f"| sim:{device} | " + " | ".join(cells) + " |")
+        totals[f"sim:{device}"] = [f"{sum(times) * 1e3:.2f}" if None not in times else "-" for times in map(total, NETWORKS.values())]
+    text += [""] + networks(totals)
     text += ["", "## Two ways to read", "", "What picks read activations and constants from: how many operators.", "", "| device | activations/constants |", "|---|---|"]
     for device, own in results.items():
         ways = [own[one["op"]]["paths"] for one in romou() if "paths" in own.get(one["op"], {})]
@@ -138,6 +138,28 @@ def romou_page(args, results):
             text.append(f"| sim:{device} | {each[0]:.4f} | {each[1]:.4f} | {each[0] / each[1]:.2f} |")
     text += left_out(results, romou())
     return "\n".join(text) + "\n"
+
+
+TOTALS = "## Whole networks, their convolutions alone, ms"
+
+
+def networks(totals):
+    """The totals of networks by device, beside what the paper gains on the phone whose GPU is simulated."""
+    heads = ["device", *NETWORKS, "over TVM, published", "over Mace, published"]
+    text = [TOTALS, "", "Published, not rerun: how many times as fast as with TVM's and Mace's kernels a network is on a phone with the paper's, from the least to the greatest of the four (figure 15,"]
+    text += ["whose bars of each have no numbers in the text). The times beside them are simulated, of our kernels alone.", "", "| " + " | ".join(heads) + " |", "|---" * len(heads) + "|"]
+    for device, cells in totals.items():
+        said = OVER_NETWORKS.get(device.removeprefix("sim:"), ("-", "-"))
+        text.append("| " + " | ".join([device, *cells, *said]) + " |")
+    return text
+
+
+def with_networks(page):
+    """A page with this table made once more of the totals that it has."""
+    before, _, rest = page.partition(TOTALS)
+    table, _, after = rest.partition("\n## ")
+    rows = [[cell.strip() for cell in line.strip("| ").split("|")] for line in table.splitlines() if line.startswith("| sim:")]
+    return before + "\n".join(networks({row[0]: row[1 : 1 + len(NETWORKS)] for row in rows})) + "\n\n## " + after
 
 
 def table3_page(args, results):
@@ -217,7 +239,7 @@ def main():
     parser.add_argument("--device", action="append", choices=DEVICES, help="only these (all of a paper)")
     parser.add_argument("--count", action="store_true", help="print how many operators there are of each kind, and run none")
     parser.add_argument("--list", action="store_true", help="print the operators of both papers, each with its kind, and run none")
-    parser.add_argument("--draw", action="store_true", help="draw the bars of bench/settings.md as it is, and run none")
+    parser.add_argument("--draw", action="store_true", help="make bars and published columns of bench/settings.md as it is once more, and run none")
     parser.add_argument("--sample", type=int, default=1, help="every n-th operator alone; nothing is written")
     parser.add_argument("--warpsight", default=TARGET / "release/warpsight", type=Path)
     parser.add_argument("--store", default=TARGET / "settings.sqlite", type=Path, help="kernels that were simulated stay there")
@@ -231,6 +253,7 @@ def main():
         print(json.dumps({"001": counts(romou()), "000": counts(list(table3()))}))
         return
     if args.draw:
+        PAGE.write_text(with_networks(PAGE.read_text()))
         draw_categories(PAGE.read_text())
         return
     results = json.loads(args.results.read_text()) if args.results.exists() else {}

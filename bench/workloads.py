@@ -17,6 +17,8 @@ PUBLISHED = {
 
 # How many times as fast as Mace on an Adreno 640, the mean of a category.
 OVER_MACE = {"1x1": 1.24, "3x3": 1.23, "depthwise": 1.49, "other": 1.03, "fully connected": 2.2}
+# Whole networks over TVM, least and greatest, and over Mace, greatest (section 5.3, figure 15): of each network alone the paper has a bar and no number.
+OVER_NETWORKS = {"adreno630": ("6.6 to 9.1", "up to 1.28"), "adreno640": ("6.6 to 9.1", "up to 1.21"), "mali-g76": ("2.3 to 2.8", "up to 1.37")}
 # Mean and greatest speedup of paper 000 over MNN, CLML, TVM, TFLite and PPT-GPU, on an Adreno 740; nothing where one has no such operator.
 BASELINES = ["MNN", "CLML", "TVM", "TFLite", "PPT-GPU"]
 OVER_BASELINES = {

@@ -57,6 +57,24 @@ fn operators_of_paper_001_are_counted() {
     assert_eq!(all.iter().map(|own| &own.1).collect::<BTreeSet<_>>().len(), all.len(), "each once");
 }
 
+/// What is published beside our totals (figure 15 of paper 001) is what the script has, which keeps the totals of the page.
+#[test]
+fn totals_stand_beside_what_is_published() {
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+    let again =
+        "import sys; sys.path.insert(0, 'bench'); import settings; print(settings.with_networks(settings.PAGE.read_text()), end='')";
+    let output = Command::new("python3").current_dir(root).env("PYTHONDONTWRITEBYTECODE", "1").args(["-c", again]).output();
+    let output = output.expect("Python starts");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let page = std::fs::read_to_string(format!("{root}/bench/settings.md")).expect("the page");
+    assert_eq!(String::from_utf8_lossy(&output.stdout), page);
+    let row = |device: &str| page.lines().find(|line| line.starts_with(device) && line.split('|').count() == 9).expect("a row");
+    assert!(row("| sim:adreno630 |").ends_with("| 6.6 to 9.1 | up to 1.28 |"));
+    assert!(row("| sim:adreno640 |").ends_with("| 6.6 to 9.1 | up to 1.21 |"));
+    assert!(row("| sim:mali-g76 |").ends_with("| 2.3 to 2.8 | up to 1.37 |"));
+    assert!(row("| sim:adreno740 |").ends_with("| - | - |"));
+}
+
 #[test]
 fn operators_of_paper_000_are_of_nine_kinds() {
     let all = operators(&listed()["000"]);

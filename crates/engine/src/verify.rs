@@ -6,7 +6,7 @@
 
 use crate::EngineError;
 use fastrand::Rng;
-use warpsight_generate::expr::{Evaluator, Operator, Role, ScalarExpr, TensorExpr};
+use warpsight_generate::expr::{Combine, Evaluator, Operator, Role, ScalarExpr, TensorExpr};
 use warpsight_generate::layout::{for_each_index, image_format, known, stored};
 use warpsight_generate::operators::external_inputs;
 use warpsight_generate::parts::Part;
@@ -35,6 +35,8 @@ const F16_ROUNDING: f64 = 1.0 / (1u32 << 25) as f64;
 const RANGES: [(f32, f32); 4] = [(-0.5, 1.0), (0.5, 1.5), (-0.01, 0.02), (1e-5, 3e-5)];
 /// The range where none is right.
 const POSITIVE: (f32, f32) = RANGES[1];
+/// How far factors lie from 1 at most, and what the logarithm of a product of many of them may be: one that is stored as half has all its digits.
+const FACTORS: (f64, f64) = (0.5, 4.0);
 /// Multiply-adds that the reference may spend on one kernel.
 const REFERENCE_BUDGET: usize = 400_000;
 /// Multiply-adds up to which a kernel is also interpreted.
@@ -107,7 +109,7 @@ impl<'a> Trial<'a> {
         // The maximum of a window that lies in the padding is what its table holds.
         let unbounded = expr.inputs.iter().filter_map(|own| own.values.as_deref()).flatten().any(|value| value.is_infinite());
         let fits = |trial: &Self| trial.expected.iter().all(|e| e.1.abs() <= largest || unbounded && e.1.is_infinite());
-        let found = RANGES.into_iter().any(|range| {
+        let found = factors(expr).into_iter().chain(RANGES).any(|range| {
             trial.draw(rng, range);
             fits(&trial)
         });
@@ -251,6 +253,15 @@ impl<'a> Trial<'a> {
     }
 }
 
+/// Where factors of a product are drawn from: as near to 1 as keeps it within numbers, the logarithms of as many adding up as their root.
+fn factors(expr: &TensorExpr) -> Option<(f32, f32)> {
+    let (most, logarithm) = FACTORS;
+    let terms: f64 = expr.reduce.iter().map(|axis| axis.extent as f64).product();
+    // Half of a range from 1 on is √3 standard deviations.
+    let apart = most.min(logarithm / 2.0 * (3.0 / terms).sqrt()) as f32;
+    expr.passes().any(|pass| pass.combine == Combine::Product).then_some((1.0 - apart, 1.0 + apart))
+}
+
 /// What the elements of an input are positions below: of a dimension that is looked into through them, or of what they are compared with. `None`
 /// where they are numbers like any others.
 fn positions(expr: &TensorExpr, input: usize) -> Option<i64> {
@@ -291,6 +302,19 @@ pub fn blank(expr: &TensorExpr, layouts: &[Layout], program: &Checked) -> Job {
 
 /// Largest relative L2 error of a kernel, by the type that it computes in, or the narrowest that it stores or rounds to.
 pub fn tolerance(expr: &TensorExpr) -> f64 {
+    usual(expr).max(of_factors(expr))
+}
+
+/// What a product of many factors may be off by: each of its roundings counts in full, in whichever order they are multiplied, where one of a sum counts
+/// for as much as was added up by then. Four times what as many roundings add up to.
+fn of_factors(expr: &TensorExpr) -> f64 {
+    let digits = if expr.arithmetic() == Scalar::Half { 10 } else { 23 };
+    let multiplied = expr.passes().any(|pass| pass.combine == Combine::Product);
+    let factors: f64 = expr.reduce.iter().map(|axis| axis.extent as f64).product();
+    if multiplied { factors.sqrt() / f64::from(1 << digits) } else { 0.0 }
+}
+
+fn usual(expr: &TensorExpr) -> f64 {
     if expr.arithmetic() == Scalar::Half {
         let terms: f64 = expr.reduce.iter().map(|axis| axis.extent as f64).product();
         return (TOLERANCE_HALF * (terms / 1024.0).sqrt()).max(TOLERANCE_HALF_LEAST);

@@ -220,6 +220,10 @@ fn the_cases_meet_images_vectors_tails_and_tiles() {
     for (what, share) in [("images", images), ("vectors", vectors), ("tiles", tiles), ("guards", tails), ("odd extents", odd)] {
         assert!(share >= 20, "{what} in {share} % of the cases");
     }
+    // On interpreter, simulator and, where there is one, a driver: kernels, of operators, shapes, types and configurations drawn independently.
+    let compiled = CASES.iter().filter(|d| d.compiled).count();
+    eprintln!("{compiled} of them by a driver, too");
+    assert!(compiled >= 500, "{compiled} compiled");
     for kind in KINDS {
         let of = |e: Scalar| CASES.iter().filter(|d| d.case.name.starts_with(&format!("{} {} ", kind.name, e.name()))).count();
         assert!([Scalar::F32, Scalar::F16, Scalar::Half].into_iter().all(|element| of(element) >= SHAPES), "{}", kind.name);

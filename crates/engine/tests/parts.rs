@@ -51,6 +51,17 @@ impl Draft {
         self.node(Op::Conv { windows, groups: 1 }, inputs, extents)
     }
 
+    fn pointwise(&mut self, x: TensorId, channels: i64, filters: i64) -> TensorId {
+        let name = format!("n{}", self.graph.nodes.len());
+        let values: Vec<f64> = (0..filters * channels).map(|n| f64::from((n * 7 % 17) as i32 - 8) / 32.0).collect();
+        let weight = GraphTensor::new(format!("{name}.w"), [filters, channels, 1, 1], Origin::Constant).with_values(values);
+        let inputs = vec![x, self.graph.add(weight)];
+        let output = self.graph.add(GraphTensor::new(format!("{name}.out"), [1, filters, 4, 5], Origin::Node));
+        let windows = [4, 5].map(|input| Window::new(input, 1)).to_vec();
+        self.graph.nodes.push(Node::of(name, Op::Conv { windows, groups: 1 }, inputs, output));
+        output
+    }
+
     fn plan(mut self, output: TensorId) -> Plan {
         self.graph.outputs.push(output);
         Plan::of(&self.graph).expect("a plan")
@@ -69,6 +80,22 @@ fn larger() -> Plan {
     let mut plan = draft.plan(y);
     let phases = candidates(&plan.operators[1].operator).into_iter().find(|own| own.name == "phases").expect("phases");
     plan.replace(1, phases.operator);
+    plan
+}
+
+/// Two convolutions of so many channels, joined along these, each copied into its part.
+fn joined(channels: [i64; 2]) -> Plan {
+    let mut draft = Draft::default();
+    let x = draft.input([1, CHANNELS, 4, 5]);
+    let own = channels.map(|filters| draft.pointwise(x, CHANNELS, filters));
+    let all = channels.iter().sum();
+    let whole = draft.graph.add(GraphTensor::new("whole", [1, all, 4, 5], Origin::Node));
+    draft.graph.nodes.push(Node::of("concat", Op::Concat { axis: 1 }, own.to_vec(), whole));
+    let y = draft.pointwise(whole, all, CHANNELS);
+    let mut plan = draft.plan(y);
+    let at = plan.operators.iter().position(|own| own.inputs.len() == 2 && own.operator.steps[0].reduce.is_empty()).expect("what joins");
+    let parts = candidates(&plan.operators[at].operator).into_iter().find(|own| own.name == "parts").expect("parts");
+    plan.replace(at, parts.operator);
     plan
 }
 
@@ -144,4 +171,7 @@ fn parts_lie_in_blocks_and_images_that_they_do_not_cut() {
     assert_eq!(places_of_parts(&larger(), DRAWN), all);
     assert_eq!(places_of_parts(&updated(2), DRAWN), all);
     assert_eq!(places_of_parts(&updated(1), DRAWN / 5), BTreeSet::from(["Buffer".to_owned()]), "a part of the channels");
+    assert_eq!(places_of_parts(&joined([8, 10]), DRAWN), all);
+    let fours = BTreeSet::from(["Buffer", "Blocks(4)", "Image"].map(str::to_owned));
+    assert_eq!(places_of_parts(&joined([12, 6]), DRAWN), fours, "twelve is no whole number of blocks of eight");
 }

@@ -1,7 +1,7 @@
 //! Verification finds planted faults.
 
 use warpsight_engine::tune::{self, Judge};
-use warpsight_engine::verify::{Trial, Wrong, check_operator, tolerance};
+use warpsight_engine::verify::{TOLERANCE_F32, Trial, Wrong, check_operator, tolerance};
 use warpsight_generate::operators::parse_operator;
 use warpsight_generate::prune::Allowance;
 use warpsight_generate::{Passes, ScheduleFamily};
@@ -183,6 +183,11 @@ fn halves_may_be_off_by_the_root_of_what_is_added_up() {
     assert_eq!(allowed("matmul m=2 n=3 k=1 dtype=f16"), 4e-3);
     assert_eq!(allowed("relu n=2 c=3 dtype=f16"), 4e-3);
     assert_eq!(allowed("matmul m=2 n=3 k=1024 dtype=f16s"), 2e-3);
+    // Every rounding of a product counts in full.
+    assert_eq!(allowed("reduce_prod n=2 c=256 dtype=f16"), 1.0 / 64.0);
+    assert_eq!(allowed("reduce_prod n=2 c=4 dtype=f16"), 4e-3);
+    assert_eq!(allowed("reduce_prod n=2 c=256"), TOLERANCE_F32);
+    assert_eq!(allowed("reduce_prod n=2 c=16384"), 128.0 / f64::from(1 << 23));
     let product = parse_operator("matmul m=2 n=3 k=4 dtype=f16").expect("an operator");
     let refused = check_operator(&product, &DeviceLimits::default()).expect_err("it has none");
     assert_eq!(refused.to_string(), "kernel `matmul` computes in half precision (f16), which this device does not have");

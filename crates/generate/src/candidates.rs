@@ -1,10 +1,12 @@
 //! Alternative sequences of expressions for one operator: what is computed is the same, with other temporaries.
 
+mod joined;
 mod phases;
 mod pooled;
 mod rows;
 mod winograd;
 
+use crate::candidates::joined::joined;
 use crate::candidates::phases::phases;
 use crate::candidates::pooled::{pooled, pooling};
 use crate::candidates::rows::{keeping, one_walk};
@@ -31,7 +33,8 @@ pub struct Candidate {
 /// `padded`: a tensor that a reduction reads beyond its ends is first copied into one that has the zeros read there, so that the reduction
 /// asks for no bounds. `packed`: an operand of a product that many results share is first copied so that what is read for neighbouring
 /// results may lie together, in blocks of them ([`crate::Place::Blocks`]). `phases`: results of a strided transposed convolution by their remainders,
-/// each a kernel that has only the taps which reach them and writes its part of the output ([`crate::parts`]). `split16`, `split256`: partial results of about so many parts of a
+/// each a kernel that has only the taps which reach them and writes its part of the output ([`crate::parts`]). `parts`: what is joined of several tensors, each copied
+/// into its part by a kernel of its own. `split16`, `split256`: partial results of about so many parts of a
 /// reduction that has few results, then their combination, so that groups share it; `runs16`, `runs256`: the same of parts whose terms follow each
 /// other in memory, where all that is reduced does. `rows`: reductions of a row and what is made of its elements
 /// with them, as in softmax and normalisation, in one kernel ([`TensorExpr::before`]), whose lanes share rows that are too long for one to
@@ -53,8 +56,14 @@ pub struct Candidate {
 /// ```
 pub fn candidates(operator: &Operator) -> Vec<Candidate> {
     let direct = Candidate { name: "direct", operator: operator.clone(), error: 0.0 };
-    let others =
-        [("padded", padded as Rewrite), ("packed", packed), ("phases", phases), ("split16", split::<16>), ("split256", split::<256>)];
+    let others = [
+        ("padded", padded as Rewrite),
+        ("packed", packed),
+        ("phases", phases),
+        ("parts", joined),
+        ("split16", split::<16>),
+        ("split256", split::<256>),
+    ];
     let uncut = Operator { kind: operator.kind.clone(), steps: whole(&operator.steps) };
     let runs = [("runs16", runs::<16> as Rewrite), ("runs256", runs::<256>)];
     // What lies in no runs is cut as ever.

@@ -109,7 +109,7 @@ impl Coefficients {
 /// A reduction whose result for each point of the parallel axes is used and not stored.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reduction {
-    /// How values are combined: [`Combine::Sum`] or [`Combine::Max`].
+    /// How values are combined: not [`Combine::Each`].
     pub combine: Combine,
     /// The value combined; refers to all axes.
     pub body: ScalarExpr,
@@ -195,6 +195,8 @@ pub enum Combine {
     Sum,
     /// Starts at −∞; NaN where any value is.
     Max,
+    /// Starts at 1.
+    Product,
     /// Nothing is combined: each point of the reduction axes, too, has a result, which `store` and `epilogue` may refer to.
     Each,
 }
@@ -410,6 +412,7 @@ impl Combine {
         match self {
             Self::Sum | Self::Each => BinaryOp::Add,
             Self::Max => BinaryOp::Max,
+            Self::Product => BinaryOp::Mul,
         }
     }
 
@@ -418,6 +421,7 @@ impl Combine {
         match self {
             Self::Sum | Self::Each => 0.0,
             Self::Max => f64::NEG_INFINITY,
+            Self::Product => 1.0,
         }
     }
 }

@@ -157,6 +157,7 @@ impl<'a> Encoder<'a> {
             Combine::Sum => 0,
             Combine::Max => 1,
             Combine::Each => 2,
+            Combine::Product => 3,
         });
     }
 

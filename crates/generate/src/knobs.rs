@@ -122,14 +122,21 @@ impl Knobs {
             orders.push(reversed);
         }
         let tensors = expr.inputs.iter().chain([&expr.output]).enumerate();
-        // Buffers alone are read and written in one kernel, or written in parts that cut what lies together.
+        // Buffers alone are read and written in one kernel; what is written in parts lies in nothing that these cut.
         let packed = packed_dim(expr.output.shape.len());
-        let cut = Part::proper(expr).is_some_and(|part| !part.is_whole(packed, expr.output.shape.get(packed).copied().unwrap_or(0)));
         let itself = expr.inputs.iter().any(|input| input.name == expr.output.name);
-        let shared = (cut || itself || expr.kept().is_some()).then_some(expr.inputs.len());
+        let shared = (itself || expr.kept().is_some()).then_some(expr.inputs.len());
         let movable = |(t, tensor): &(usize, &Tensor)| shared != Some(*t) && tensor.element != Scalar::I32;
+        let part = Part::proper(expr);
+        let cuts = |place: &Place| {
+            let channels = expr.output.shape.get(packed).copied().unwrap_or(0);
+            part.as_ref().zip(place.block()).is_some_and(|(part, block)| part.cuts(packed, channels, block))
+        };
+        let own = |t: usize| -> Vec<Place> {
+            places(expr, t, passes).into_iter().filter(|place| t < expr.inputs.len() || !cuts(place)).collect()
+        };
         let mut placeable: Vec<(usize, Vec<Place>)> =
-            tensors.filter(movable).map(|(t, _)| (t, places(expr, t, passes))).filter(|own| own.1.len() > 1).collect();
+            tensors.filter(movable).map(|(t, _)| (t, own(t))).filter(|own| own.1.len() > 1).collect();
         // Of many tensors all ways together are too many to look at: the last inputs lie row by row.
         let together =
             |own: &[(usize, Vec<Place>)]| own.iter().try_fold(1_usize, |n, own| n.checked_mul(own.1.len())).unwrap_or(usize::MAX);

@@ -154,16 +154,21 @@ impl Part {
         Some(Self { runs: expr.store.iter().zip(&expr.output.shape).map(run).collect::<Option<_>>()? })
     }
 
-    /// What an expression writes, where that is known and not all of its output. Where it is not whole along the dimension that blocks and texels hold
-    /// neighbours of ([`Part::is_whole`]), the output lies row by row: these would reach into other parts.
+    /// What an expression writes, where that is known and not all of its output. Blocks and texels that it cuts ([`Part::cuts`]) would reach into
+    /// other parts: the output does not lie in these.
     pub fn proper(expr: &TensorExpr) -> Option<Self> {
         Self::of(expr).filter(|part| part.len() < expr.output.len() as u64)
     }
 
-    /// Whether it has all positions of so many along a dimension.
-    pub fn is_whole(&self, dim: usize, extent: i64) -> bool {
-        self.runs.get(dim).is_some_and(|run| run.count == extent)
+    /// Whether it has some positions of a block of so many along a dimension and not all that are below the extent.
+    pub fn cuts(&self, dim: usize, extent: i64, block: i64) -> bool {
+        let whole = |run: &Run| {
+            let end = run.last() + 1;
+            run.count == extent || run.step == 1 && run.first % block == 0 && (end % block == 0 || end == extent)
+        };
+        !self.runs.get(dim).is_some_and(whole)
     }
+
     /// Elements.
     pub fn len(&self) -> u64 {
         self.runs.iter().map(|run| run.count.unsigned_abs()).fold(1, u64::saturating_mul)

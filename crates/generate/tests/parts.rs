@@ -7,7 +7,7 @@ use warpsight_generate::ScheduleFamily;
 use warpsight_generate::candidates::candidates;
 use warpsight_generate::expr::{Axis, AxisId, Index, Operator, Role, ScalarExpr, Tensor, TensorExpr};
 use warpsight_generate::layout::for_each_index;
-use warpsight_generate::operators::{copy, parse_operator, tensor, update};
+use warpsight_generate::operators::{concat, copy, parse_operator, tensor, update};
 use warpsight_generate::parts::{Part, PartsError, check, onto};
 use warpsight_ir::{Family, Scalar};
 
@@ -212,4 +212,69 @@ fn phases_have_the_taps_that_reach_them() {
         assert!(named(&parse_operator(text).expect("an operator")).is_none(), "{text}");
     }
     assert!(named(&updated()).is_none());
+}
+
+/// What is joined is copied into its part by a kernel of its own, which asks for nothing else and no bounds; in blocks of channels where no part cuts one.
+#[test]
+fn what_is_joined_is_copied_into_parts() {
+    let named = |operator: &Operator| candidates(operator).into_iter().find(|own| own.name == "parts").map(|own| own.operator);
+    let fire = |channels: &[i64], axis: usize| {
+        let input = |(n, extent): (usize, &i64)| {
+            let mut shape = [1, 12, 5, 6];
+            shape[axis] = *extent;
+            tensor(&format!("input{n}"), &shape, Scalar::F32, Role::Activation)
+        };
+        concat(&channels.iter().enumerate().map(input).collect::<Vec<_>>(), axis).expect("an operator")
+    };
+    let places = |step: &TensorExpr| {
+        let knobs = ScheduleFamily::new(step.clone());
+        let own = knobs.space().knobs.iter().find(|knob| &*knob.name == "place_output").map(|knob| knob.labels.clone());
+        own.unwrap_or_default().iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    for (channels, axis, first, second) in [
+        (&[8, 16][..], 1, &["buffer", "image", "blocks4", "blocks8"][..], &["buffer", "image", "blocks4", "blocks8"][..]),
+        (&[12, 6], 1, &["buffer", "image", "blocks4"], &["buffer", "image", "blocks4"]),
+        (&[5, 7], 1, &[], &[]),
+        (&[3, 2], 2, &["buffer", "image", "blocks4", "blocks8", "blocks16"], &["buffer", "image", "blocks4", "blocks8", "blocks16"]),
+    ] {
+        let parts = named(&fire(channels, axis)).expect("parts");
+        check(&parts).expect("disjoint and covering");
+        assert_eq!(parts.steps.len(), 2);
+        for step in &parts.steps {
+            let ScalarExpr::Load { padded: false, .. } = step.body else { panic!("{}: {:?}", step.name, step.body) };
+            assert_eq!(step.inputs.len(), 1);
+        }
+        assert_eq!(places(&parts.steps[0]), first, "{channels:?}");
+        assert_eq!(places(&parts.steps[1]), second, "{channels:?}");
+    }
+    // A sum of two that overlap, and one of a sum that lies everywhere.
+    let mut overlap = fire(&[8, 16], 1);
+    let moved = overlap.steps[0].body.with_leaves(&mut |leaf| match leaf {
+        ScalarExpr::Load { tensor: 1, index, padded } => {
+            let mut index = index.clone();
+            index[1] = index[1].clone().offset(1).expect("a form");
+            ScalarExpr::Load { tensor: 1, index, padded: *padded }
+        }
+        other => other.clone(),
+    });
+    overlap.steps[0].body = moved;
+    assert!(named(&overlap).is_none());
+    let mut more = fire(&[8, 16], 1);
+    more.steps[0].body = ScalarExpr::binary(warpsight_ir::BinaryOp::Add, more.steps[0].body.clone(), ScalarExpr::Const(1.0));
+    assert!(named(&more).is_none());
+    assert!(named(&parse_operator("add n=4 c=5").expect("an operator")).is_none());
+}
+
+/// Of strides and dilations with no divisor in common each remainder has its taps; with one some results have none.
+#[test]
+fn phases_of_dilated_windows() {
+    let windows = |text: &str| -> Option<Vec<i64>> {
+        let operator = parse_operator(text).expect("an operator");
+        let phases = candidates(&operator).into_iter().find(|own| own.name == "phases")?.operator;
+        check(&phases).expect("disjoint and covering");
+        Some(phases.steps.iter().map(|step| step.reduce.iter().skip(1).map(|axis| axis.extent).product()).collect())
+    };
+    assert_eq!(windows("deconv2d n=1 c=8 h=6 w=6 k=4 r=3 s=3 stride=2 dilation=3"), Some(vec![4, 2, 2, 1]));
+    assert_eq!(windows("deconv2d n=1 c=8 h=6 w=6 k=4 r=3 s=3 stride=2 dilation=2"), Some(vec![9, 3, 3, 1]));
+    assert_eq!(windows("deconv2d n=1 c=8 h=6 w=6 k=4 r=4 s=4 stride=2 dilation=3"), None, "as many taps for each");
 }

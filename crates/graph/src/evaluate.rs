@@ -517,9 +517,13 @@ fn reduce(x: &[f64], shape: &[i64], axes: &[usize], kind: ReduceKind) -> Vec<f64
     let start = match kind {
         ReduceKind::Max => f64::NEG_INFINITY,
         ReduceKind::Min => f64::INFINITY,
-        ReduceKind::Sum | ReduceKind::Mean | ReduceKind::L1 | ReduceKind::L2 | ReduceKind::SumSquare => 0.0,
+        ReduceKind::Prod => 1.0,
+        _ => 0.0,
     };
     let mut y = vec![start; length];
+    // Of infinite elements what they differ from zero by.
+    let largest = if kind == ReduceKind::LogSumExp { reduce(x, shape, axes, ReduceKind::Max) } else { vec![] };
+    let shift: Vec<f64> = largest.into_iter().map(|v| if v.is_infinite() { 0.0 } else { v }).collect();
     for (p, &v) in points(shape).zip(x) {
         let slot = &mut y[at(&p, &to)];
         *slot = match kind {
@@ -527,8 +531,13 @@ fn reduce(x: &[f64], shape: &[i64], axes: &[usize], kind: ReduceKind) -> Vec<f64
             ReduceKind::Min => smaller(*slot, v),
             ReduceKind::L1 => *slot + v.abs(),
             ReduceKind::L2 | ReduceKind::SumSquare => *slot + v * v,
-            ReduceKind::Sum | ReduceKind::Mean => *slot + v,
+            ReduceKind::Sum | ReduceKind::Mean | ReduceKind::LogSum => *slot + v,
+            ReduceKind::Prod => *slot * v,
+            ReduceKind::LogSumExp => *slot + (v - shift[at(&p, &to)]).exp(),
         };
+    }
+    if matches!(kind, ReduceKind::LogSum | ReduceKind::LogSumExp) {
+        y.iter_mut().enumerate().for_each(|(i, v)| *v = v.ln() + shift.get(i).copied().unwrap_or(0.0));
     }
     if kind == ReduceKind::Mean {
         y.iter_mut().for_each(|v| *v /= count);

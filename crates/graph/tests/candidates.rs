@@ -9,7 +9,7 @@ use warpsight_generate::{Operator, Role, TensorExpr};
 use warpsight_graph::Plan;
 use warpsight_ir::Scalar;
 
-const OPERATORS: [&str; 40] = [
+const OPERATORS: [&str; 48] = [
     "conv2d n=2 c=3 h=5 w=7 k=4 r=3 s=3 stride=1 pad=1",
     "conv2d n=1 c=4 h=9 w=8 k=3 r=5 s=3 stride=2 pad=2",
     "conv2d n=1 c=2 h=6 w=1 k=3 r=3 s=3 stride=1 pad=1",
@@ -54,6 +54,16 @@ const OPERATORS: [&str; 40] = [
     "conv2d n=1 c=4 h=8 w=8 k=4 r=1 s=1 avgpool=2 weights=none",
     "conv2d n=1 c=4 h=6 w=6 k=4 r=3 s=3 pad=1 groups=2 maxpool=2",
     "conv2d n=1 c=4 h=6 w=6 k=4 r=3 s=3 pad=1 maxpool=3 poolstride=1",
+    // Strides and dilations together: with no divisor in common each remainder has its taps, with one some have none.
+    "deconv2d n=1 c=3 h=4 w=5 k=2 r=4 s=3 stride=2 dilation=3 pad=1",
+    "deconv2d n=2 c=3 h=4 w=3 k=2 r=3 s=3 stride=3 dilation=2",
+    "deconv2d n=1 c=3 h=4 w=5 k=4 r=3 s=2 stride=2 dilation=2 pad=1",
+    "deconv2d n=1 c=2 h=3 w=4 k=2 r=3 s=3 stride=4 dilation=6 pad=2",
+    // What is joined, and what only looks like it.
+    "concat n=5 c=6 parts=2",
+    "concat n=3 c=1 parts=4",
+    "reduce_log_sum_exp n=3 c=40",
+    "reduce_prod n=2 c=1100",
 ];
 
 /// Stacks of products, the second operand of some stored transposed.
@@ -125,14 +135,15 @@ fn every_candidate_computes_the_operator() {
         seen,
         BTreeMap::from([
             ("packed", 6),
-            ("phases", 5),
-            ("padded", 19),
+            ("parts", 2),
+            ("phases", 7),
+            ("padded", 23),
             ("pooled", 5),
-            ("rows", 8),
+            ("rows", 9),
             ("rows_kept", 4),
-            ("runs16", 4),
+            ("runs16", 5),
             ("runs256", 2),
-            ("split16", 5),
+            ("split16", 6),
             ("split256", 1),
             ("winograd2", 9),
             ("winograd4", 9)

@@ -7,11 +7,12 @@ use warpsight_engine::candidates::{Considered, Taken};
 use warpsight_graph::Plan;
 
 /// The names that `--sequences` takes.
-pub const NAMES: [&str; 13] = [
+pub const NAMES: [&str; 14] = [
     "direct",
     "padded",
     "packed",
     "phases",
+    "parts",
     "split16",
     "split256",
     "runs16",

@@ -157,6 +157,10 @@ pub const KINDS: &[Kind] = &[
         },
     },
     Kind { name: "pooled", draw: pooled },
+    // Those of other operations, and of two steps.
+    Kind { name: "reduce_prod", draw: |rng, e| reduction_of(rng, e, &[ReduceKind::Prod]) },
+    Kind { name: "reduce_log", draw: |rng, e| reduction_of(rng, e, &[ReduceKind::LogSum, ReduceKind::LogSumExp]) },
+    Kind { name: "broadcast", draw: broadcast },
 ];
 
 /// A tensor that is looked into through another.
@@ -328,8 +332,7 @@ fn depthwise_convolution(rng: &mut Rng, element: Scalar) -> Result<Operator, Ope
 }
 
 fn deconvolution(rng: &mut Rng, element: Scalar) -> Result<Operator, OperatorError> {
-    let either = |w: Window| if w.stride > 1 { Window { dilation: 1, ..w } } else { w };
-    let spatial = (0..2).map(|_| either(window(rng))).collect();
+    let spatial = (0..2).map(|_| Window { stride: rng.i64(1..5), dilation: rng.i64(1..5), ..window(rng) }).collect();
     let groups = if rng.u8(0..3) == 0 { rng.i64(2..4) } else { 1 };
     let (channels, filters) = (groups * rng.i64(1..8), groups * extent(rng));
     deconv(&Deconv { batch: rng.i64(1..3), channels, filters, groups, spatial, bias: rng.bool(), element })
@@ -367,9 +370,35 @@ fn pooling(rng: &mut Rng, element: Scalar, kinds: &[PoolKind]) -> Result<Operato
 }
 
 fn reduction(rng: &mut Rng, element: Scalar) -> Result<Operator, OperatorError> {
+    use ReduceKind::{L1, L2, Max, Mean, Min, Sum};
+    reduction_of(rng, element, &[Sum, Mean, Max, Min, L1, L2])
+}
+
+/// What the grammar broadcasts, on either side.
+fn broadcast(rng: &mut Rng, element: Scalar) -> Result<Operator, OperatorError> {
+    let dtype = match element {
+        Scalar::F16 => "f16s",
+        Scalar::Half => "f16",
+        _ => "f32",
+    };
+    let name = *rng.choice(&["add", "mul", "where", "expand"]).expect("some");
+    let dims = if rng.bool() { &["n", "c", "h", "w"][..] } else { &["n", "c"] };
+    let operands: &[&str] = match name {
+        "where" => &["condition", "left", "right"],
+        "expand" => &["input"],
+        _ => &["left", "right"],
+    };
+    let mut text = format!("{name} dtype={dtype}");
+    dims.iter().for_each(|d| text += &format!(" {d}={}", rng.i64(2..8)));
+    for operand in operands {
+        dims.iter().filter(|_| rng.u8(..3) == 0).for_each(|d| text += &format!(" {operand}_{d}=1"));
+    }
+    parse_operator(&text)
+}
+
+fn reduction_of(rng: &mut Rng, element: Scalar, kinds: &[ReduceKind]) -> Result<Operator, OperatorError> {
     let shape = ranked(rng, 1..5);
-    let kind =
-        *rng.choice(&[ReduceKind::Sum, ReduceKind::Mean, ReduceKind::Max, ReduceKind::Min, ReduceKind::L1, ReduceKind::L2]).expect("some");
+    let kind = *rng.choice(kinds).expect("some");
     let over: Vec<usize> = (0..shape.len()).filter(|_| rng.bool()).collect();
     reduce(kind, &shape, if over.is_empty() { &[0] } else { &over }, rng.bool(), element)
 }

@@ -14,7 +14,8 @@ use std::ops::Range;
 use warpsight_ir::BinaryOp;
 
 /// Expressions that one becomes, at most: each is a kernel.
-const MOST_PHASES: i64 = 16;
+pub(super) const MOST_PHASES: i64 = 16;
+
 /// A parallel axis whose positions have terms of their own along a reduction axis.
 struct Phased {
     axis: AxisId,
@@ -49,7 +50,7 @@ pub(super) fn phases(step: &TensorExpr) -> Option<Vec<TensorExpr>> {
     for_each(&counts, |at| {
         let at: Vec<(&Phased, i64)> = found.iter().zip(at.iter().copied()).collect();
         if let Some(ranges) = walked(step, &at) {
-            steps.push(phase(step, &ranges, steps.len()));
+            steps.push(phase(step, &ranges, &format!("{}_phase{}", step.name, steps.len())));
         }
     });
     let steps = steps.into_iter().collect::<Option<_>>()?;
@@ -110,7 +111,7 @@ fn walked(step: &TensorExpr, at: &[(&Phased, i64)]) -> Option<Vec<Range<i64>>> {
 }
 
 /// The positions of a range at which `first + by · position` is within an extent; `None` where there are none.
-fn inside(first: i64, by: i32, extent: i64, range: &Range<i64>) -> Option<Range<i64>> {
+pub(super) fn inside(first: i64, by: i32, extent: i64, range: &Range<i64>) -> Option<Range<i64>> {
     let by = i64::from(by);
     // Backwards, the last one comes first.
     let (low, high) = if by > 0 { (-first, extent - 1 - first) } else { (first - extent + 1, first) };
@@ -124,7 +125,7 @@ fn several(range: &Range<i64>) -> bool {
 }
 
 /// The expression of these results; `None` where forms leave their numbers.
-fn phase(step: &TensorExpr, ranges: &[Range<i64>], number: usize) -> Option<TensorExpr> {
+pub(super) fn phase(step: &TensorExpr, ranges: &[Range<i64>], name: &str) -> Option<TensorExpr> {
     let parallel = step.axes.len();
     let lonely = !ranges[..parallel].iter().any(several);
     let kept = |a: usize| several(&ranges[a]) || lonely && a + 1 == parallel;
@@ -141,7 +142,7 @@ fn phase(step: &TensorExpr, ranges: &[Range<i64>], number: usize) -> Option<Tens
     let forms: Vec<Index> = ranges.iter().enumerate().map(form).collect::<Option<_>>()?;
     let (outer, inner): (Vec<_>, Vec<_>) = axes.into_iter().partition(|own| own.0 < parallel);
     let [outer, inner] = [outer, inner].map(|list| list.into_iter().map(|own| own.1).collect::<Vec<Axis>>());
-    let mut builder = Builder::of(&format!("{}_phase{number}", step.name), &outer, &inner);
+    let mut builder = Builder::of(name, &outer, &inner);
     let body = read(&mut builder, &step.inputs, &step.body, &forms)?;
     let epilogue = read(&mut builder, &step.inputs, &step.epilogue, &forms)?;
     let store: Vec<Index> = step.store.iter().map(|form| form.substitute(|a| forms.get(a.0))).collect::<Option<_>>()?;

@@ -92,6 +92,8 @@ impl Conv {
 const OUTER: [&[&str]; 4] = [&[], &["x"], &["y", "x"], &["z", "y", "x"]];
 /// Points of a block of results.
 const PHASES: [&[&str]; 4] = [&[], &["px"], &["py", "px"], &["pz", "py", "px"]];
+/// Points beside one of these that no tap reaches.
+const GAPS: [&[&str]; 4] = [&[], &["gx"], &["gy", "gx"], &["gz", "gy", "gx"]];
 const TAPS: [&[&str]; 4] = [&[], &["s"], &["r", "s"], &["t", "r", "s"]];
 
 /// Builds a convolution. Axes: n, group, k in the group, spatial; reduction: c in the group, kernel.
@@ -154,10 +156,12 @@ pub struct Deconv {
 }
 
 /// Builds a transposed convolution. With a stride s an output point is the one of number p of s neighbours that the taps p, p + s, … reach, so
-/// that what it reads is affine: a neighbour more than there are taps reads zeros, and what lies beyond the output is not stored.
+/// that what it reads is affine: a neighbour more than there are taps reads zeros, and what lies beyond the output is not stored. Where taps lie
+/// d apart and g divides s and d, number p of s/g neighbours is the one that the taps p, p + s/g, … reach ([`Phases`]), and of g points beside each
+/// other taps reach one: the others read beyond the taps' end.
 ///
 /// # Errors
-/// Sizes that do not go together; a stride and a dilation above 1 in one dimension.
+/// Sizes that do not go together.
 pub fn deconv(deconv: &Deconv) -> Result<Operator, OperatorError> {
     let kind = format!("deconv{}d", deconv.spatial.len());
     at_least(&kind, 1, &[("n", deconv.batch), ("c", deconv.channels), ("k", deconv.filters), ("groups", deconv.groups)])?;
@@ -168,10 +172,6 @@ pub fn deconv(deconv: &Deconv) -> Result<Operator, OperatorError> {
     let mut extents = Vec::new();
     for w in &deconv.spatial {
         w.check_transposed(&kind)?;
-        if w.stride != 1 && w.dilation != 1 {
-            let what = format!("stride={} with dilation={} (one of them is 1)", w.stride, w.dilation);
-            return Err(OperatorError::Unsupported { operator: kind, what });
-        }
         let extent = w.transposed_output();
         if extent < 1 {
             return Err(OperatorError::EmptyOutput { operator: kind, what: format!("{w:?} gives extent {extent}") });
@@ -184,12 +184,17 @@ pub fn deconv(deconv: &Deconv) -> Result<Operator, OperatorError> {
         parallel.insert(1, ("g", groups));
     }
     parallel.extend(OUTER[dims].iter().copied().zip(phases.iter().map(|own| own.blocks)));
-    parallel.extend(PHASES[dims].iter().copied().zip(deconv.spatial.iter().map(|w| w.stride)));
+    parallel.extend(PHASES[dims].iter().copied().zip(phases.iter().map(|own| own.count)));
+    let gaps = phases.iter().any(|own| own.common > 1);
+    if gaps {
+        parallel.extend(GAPS[dims].iter().copied().zip(phases.iter().map(|own| own.common)));
+    }
     let mut reduce = vec![("c", inner)];
     reduce.extend(TAPS[dims].iter().copied().zip(phases.iter().map(|own| own.taps)));
     let (mut builder, at, tap) = Builder::new(&kind, &parallel, &reduce);
-    let (first, spatial) = at.split_at(at.len() - 2 * dims);
+    let (first, spatial) = at.split_at(at.len() - if gaps { 3 } else { 2 } * dims);
     let (block, phase) = spatial.split_at(dims);
+    let (phase, gap) = phase.split_at(dims);
     let own_filter = first[first.len() - 1].clone();
     let (channel, filter) = match first {
         [_, group, _] => (near(&kind, tap[0].plus(group, inner))?, near(&kind, own_filter.plus(group, filters))?),
@@ -205,39 +210,69 @@ pub fn deconv(deconv: &Deconv) -> Result<Operator, OperatorError> {
     let mut tap_index = vec![channel, own_filter];
     let mut store = vec![at[0].clone(), filter.clone()];
     for (d, (w, own)) in deconv.spatial.iter().zip(&phases).enumerate() {
-        read.push(near(&kind, block[d].clone().offset(own.first).and_then(|form| form.plus(&tap[d + 1], -w.dilation)))?);
-        tap_index.push(near(&kind, phase[d].plus(&tap[d + 1], w.stride))?);
+        let input = block[d].clone().offset(own.first).and_then(|form| form.plus(&phase[d], -own.moved));
+        read.push(near(&kind, input.and_then(|form| form.plus(&tap[d + 1], -own.apart)))?);
+        let reached = near(&kind, phase[d].plus(&tap[d + 1], own.count))?;
         let from = w.stride * own.first - w.pad_before;
-        store.push(near(&kind, phase[d].plus(&block[d], w.stride).and_then(|form| form.offset(from)))?);
+        let own_block = near(&kind, block[d].times(w.stride).and_then(|form| form.plus(&phase[d], own.step)))?;
+        let own_block = near(&kind, own_block.offset(from))?;
+        // The taps end before as many as there are.
+        let beside = |form: Index, by: i64| gap.get(d).map_or(Some(form.clone()), |gap| form.plus(gap, by));
+        tap_index.push(near(&kind, beside(reached, w.kernel))?);
+        store.push(near(&kind, beside(own_block, 1))?);
     }
     let x = builder.load(&tensor("input", &input_shape, deconv.element, Role::Activation), read);
     let w = builder.load(&tensor("weight", &weight_shape, deconv.element, Role::Weight), tap_index);
     let epilogue = with_bias(&mut builder, deconv.bias, deconv.filters, deconv.element, &filter);
     let output = tensor("output", &output_shape, deconv.element, Role::Output);
-    let clipped = deconv.spatial.iter().zip(&phases).zip(&extents).any(|((w, own), extent)| !own.whole(w, *extent));
+    let clipped = phases.iter().any(|own| !own.whole);
     let step = builder.finish(Combine::Sum, mul(x, w), epilogue, output, store);
     operator(&kind, vec![TensorExpr { clipped, ..step }])
 }
 
-/// The output of a dimension of a transposed convolution in blocks of as many points as the stride.
+/// The output of a dimension of a transposed convolution, from before its beginning was cropped, in blocks of as many points as the stride s.
+///
+/// A tap t of an input i reaches point s · i + d · t. With g the greatest common divisor of s and d, each point is s · j + q · p + r for one block j, one
+/// p below s/g and one r below g, where q is d less a multiple of s: it is reached where r is 0, by the taps t = p + s/g · u of the inputs
+/// i = j − (d − q)/s · p − d/g · u.
 struct Phases {
-    /// The block that the first point is in, of those that begin with the first input.
+    /// The block that the first point is in.
     first: i64,
     blocks: i64,
+    /// s/g
+    count: i64,
+    /// g
+    common: i64,
+    /// q, as near to zero as there is one, so that blocks reach beyond the output by less than one.
+    step: i64,
+    /// (d − q)/s
+    moved: i64,
+    /// d/g
+    apart: i64,
     /// Taps that reach a point, at most.
     taps: i64,
+    /// Whether the blocks are the output.
+    whole: bool,
 }
 
 impl Phases {
     fn of(w: &Window, extent: i64) -> Self {
-        let first = w.pad_before / w.stride;
-        let blocks = (extent + w.pad_before - first * w.stride + w.stride - 1) / w.stride;
-        Self { first, blocks, taps: (w.kernel + w.stride - 1) / w.stride }
-    }
-
-    /// Whether the blocks end where the output does.
-    fn whole(&self, w: &Window, extent: i64) -> bool {
-        w.pad_before % w.stride == 0 && self.blocks * w.stride == extent
+        let (mut common, mut rest) = (w.stride, w.dilation);
+        while rest != 0 {
+            (common, rest) = (rest, common % rest);
+        }
+        let count = w.stride / common;
+        let above = w.dilation % w.stride;
+        let step = if 2 * above > w.stride { above - w.stride } else { above };
+        // Where the points of a block lie from its own position on.
+        let span = step * (count - 1);
+        let (least, most) = (span.min(0), span.max(0) + common - 1);
+        let first = -(most - w.pad_before).div_euclid(w.stride);
+        let blocks = (extent - 1 + w.pad_before - least).div_euclid(w.stride) - first + 1;
+        let start = w.stride * first - w.pad_before;
+        let whole = start + least >= 0 && start + w.stride * (blocks - 1) + most < extent;
+        let (moved, apart) = ((w.dilation - step) / w.stride, w.dilation / common);
+        Self { first, blocks, count, common, step, moved, apart, taps: (w.kernel + count - 1) / count, whole }
     }
 }
 

@@ -5,7 +5,7 @@ use super::{
     concat, conv, copy, deconv, elementwise, embedding_bag, gather, gelu, gelu_tanh, layernorm, layernorm_gradient, lower_triangle, matmul,
     pool, reduce, resize, scatter_add, softmax, split, tensor, then, transpose,
 };
-use crate::expr::{Operator, Role, ScalarExpr};
+use crate::expr::{Operator, Role, ScalarExpr, Tensor};
 use warpsight_ir::{BinaryOp, Scalar};
 
 /// An operator's name, the keys it needs, and those it may have with what they are without.
@@ -13,6 +13,40 @@ type Form = (&'static str, &'static [&'static str], &'static [(&'static str, i64
 
 /// Where columns are padded as rows are.
 const AS_PAD: i64 = -1;
+/// Where an operand has the extent of the result.
+const OWN: i64 = 0;
+
+/// The optional keys of two operands, each of which has extent 1 where it is broadcast.
+const BINARY: &[(&str, i64)] = &[
+    ("rows", OWN),
+    ("h", 1),
+    ("w", 1),
+    ("left_n", OWN),
+    ("left_c", OWN),
+    ("left_h", OWN),
+    ("left_w", OWN),
+    ("right_n", OWN),
+    ("right_c", OWN),
+    ("right_h", OWN),
+    ("right_w", OWN),
+];
+/// The same of a choice between two.
+const CHOICE: &[(&str, i64)] = &[
+    ("h", 1),
+    ("w", 1),
+    ("condition_n", OWN),
+    ("condition_c", OWN),
+    ("condition_h", OWN),
+    ("condition_w", OWN),
+    ("left_n", OWN),
+    ("left_c", OWN),
+    ("left_h", OWN),
+    ("left_w", OWN),
+    ("right_n", OWN),
+    ("right_c", OWN),
+    ("right_h", OWN),
+    ("right_w", OWN),
+];
 
 const FORMS: &[Form] = &[
     (
@@ -48,14 +82,17 @@ const FORMS: &[Form] = &[
     ("reduce_l1", &["n", "c"], &[]),
     ("reduce_l2", &["n", "c"], &[]),
     ("reduce_sum_square", &["n", "c"], &[]),
+    ("reduce_prod", &["n", "c"], &[]),
+    ("reduce_log_sum", &["n", "c"], &[]),
+    ("reduce_log_sum_exp", &["n", "c"], &[]),
     ("copy", &["n", "c"], &[]),
-    ("add", &["n", "c"], &[("rows", 0)]),
-    ("mul", &["n", "c"], &[("rows", 0)]),
+    ("add", &["n", "c"], BINARY),
+    ("mul", &["n", "c"], BINARY),
     ("relu", &["n", "c"], &[]),
     ("gelu", &["n", "c"], &[]),
     ("gelu_tanh", &["n", "c"], &[]),
-    ("where", &["n", "c"], &[]),
-    ("expand", &["n", "c"], &[]),
+    ("where", &["n", "c"], CHOICE),
+    ("expand", &["n", "c"], &[("h", 1), ("w", 1), ("input_n", 1), ("input_c", OWN), ("input_h", OWN), ("input_w", OWN)]),
     ("transpose", &["n", "c"], &[]),
     ("concat", &["n", "c", "parts"], &[]),
     ("split", &["n", "c", "parts"], &[]),
@@ -95,8 +132,9 @@ fn keys((_, needed, optional): &Form) -> String {
 /// Reads one operator with its sizes, as [`forms`] lists them; `fc` has a weight of m×k, `dtype` is one of [`DTYPES`], `weights` is `constant` (what kernels may pack in advance) or `none` (all operands are inputs, row by row).
 ///
 /// `maxpool` or `avgpool` of `conv2d` is a pooling of what it makes, of windows of so many rows and columns, every `poolstride` of them (as far as they
-/// reach where that is 0) and with `poolpad` around. `transpose_left` and `transpose_right` are 0, or 1 where that operand of `matmul` is stored k×m, n×k. `padw` pads columns where `pad` is that of rows alone. What has `n` and `c` alone is of n rows of c elements. The second operand of `add` and `mul` has so many `rows` (n, or 1, which are those of a
-/// bias). `expand` repeats one row n times; `split` gives each of its parts; `gather` finds n of `rows` rows where n integers say, and `scatter_add` adds n
+/// reach where that is 0) and with `poolpad` around.
+/// `transpose_left` and `transpose_right` are 0, or 1 where that operand of `matmul` is stored k×m, n×k. `padw` pads columns where `pad` is that of rows alone. What has `n` and `c` alone is of n rows of c elements. Results of `add`, `mul`, `where` and `expand` may have `h` and `w`, too; `left_n=1`, `right_c=1`, `condition_h=1`, `input_w=1` and
+/// others like them say where an operand has extent 1 and is broadcast (`rows` is another word for `right_n`). `expand` repeats one row n times unless `input_n` says otherwise; `split` gives each of its parts; `gather` finds n of `rows` rows where n integers say, and `scatter_add` adds n
 /// rows to them; `embedding_bag` sums n such rows in bags. `lower_triangle` takes what is below the diagonals of n squares of c rows. `resize_*` have middles of elements meet (ONNX's `half_pixel`).
 pub fn parse_operator(text: &str) -> Result<Operator, OperatorError> {
     let known = || FORMS.iter().map(|f| f.0).collect::<Vec<_>>().join(" ");
@@ -169,13 +207,9 @@ pub fn parse_operator(text: &str) -> Result<Operator, OperatorError> {
             let spatial = keys.windows(&[("h", "r"), ("w", "s")]);
             pool(&Pool { kind, batch: keys.get("n"), channels: keys.get("c"), spatial, ceil_mode: false, element })?
         }
-        "reduce_sum" => reduce(ReduceKind::Sum, &[keys.get("n"), keys.get("c")], &[1], false, element)?,
-        "reduce_mean" => reduce(ReduceKind::Mean, &[keys.get("n"), keys.get("c")], &[1], false, element)?,
-        "reduce_max" => reduce(ReduceKind::Max, &[keys.get("n"), keys.get("c")], &[1], false, element)?,
-        "reduce_min" => reduce(ReduceKind::Min, &[keys.get("n"), keys.get("c")], &[1], false, element)?,
-        "reduce_l1" => reduce(ReduceKind::L1, &[keys.get("n"), keys.get("c")], &[1], false, element)?,
-        "reduce_l2" => reduce(ReduceKind::L2, &[keys.get("n"), keys.get("c")], &[1], false, element)?,
-        "reduce_sum_square" => reduce(ReduceKind::SumSquare, &[keys.get("n"), keys.get("c")], &[1], false, element)?,
+        _ if let Some(kind) = ReduceKind::ALL.into_iter().find(|kind| kind.name() == name) => {
+            reduce(kind, &[keys.get("n"), keys.get("c")], &[1], false, element)?
+        }
         "gather" | "scatter_add" | "embedding_bag" => {
             let (rows, c, n) = (keys.get("rows"), keys.get("c"), keys.get("n"));
             if rows < 1 {
@@ -256,16 +290,17 @@ const MOST_TAPS: i64 = 1 << 20;
 /// Operators of n rows of c elements without reductions.
 fn of_rows(name: &str, keys: &Keys) -> Result<Operator, OperatorError> {
     let (n, c, element) = (keys.get("n"), keys.get("c"), keys.element);
-    let own = |name: &str, rows: i64, element: Scalar| tensor(name, &[rows, c], element, Role::Activation);
+    let own = |name: &str, element: Scalar| tensor(name, &[n, c], element, Role::Activation);
+    let extents = keys.extents();
+    let operand = |name: &str, element: Scalar| keys.operand(name, element);
     let number = ScalarExpr::Const;
     let function =
-        |f: &dyn Fn(ScalarExpr) -> ScalarExpr| elementwise(name, &[own("input", n, element)], &[n, c], element, |x, _| f(x[0].clone()));
+        |f: &dyn Fn(ScalarExpr) -> ScalarExpr| elementwise(name, &[own("input", element)], &[n, c], element, |x, _| f(x[0].clone()));
     match name {
         "add" | "mul" => {
-            let rows = if keys.get("rows") == 0 { n } else { keys.get("rows") };
             let op = if name == "add" { BinaryOp::Add } else { BinaryOp::Mul };
-            let inputs = [own("left", n, element), own("right", rows, element)];
-            elementwise(&format!("elementwise_{name}"), &inputs, &[n, c], element, |x, _| {
+            let inputs = [operand("left", element)?, operand("right", element)?];
+            elementwise(&format!("elementwise_{name}"), &inputs, &extents, element, |x, _| {
                 ScalarExpr::binary(op, x[0].clone(), x[1].clone())
             })
         }
@@ -273,14 +308,14 @@ fn of_rows(name: &str, keys: &Keys) -> Result<Operator, OperatorError> {
         "gelu" => function(&gelu),
         "gelu_tanh" => function(&gelu_tanh),
         "where" => {
-            let inputs = [own("condition", n, Scalar::I32), own("left", n, element), own("right", n, element)];
-            elementwise(name, &inputs, &[n, c], element, |x, _| ScalarExpr::select(x[0].clone(), x[1].clone(), x[2].clone()))
+            let inputs = [operand("condition", Scalar::I32)?, operand("left", element)?, operand("right", element)?];
+            elementwise(name, &inputs, &extents, element, |x, _| ScalarExpr::select(x[0].clone(), x[1].clone(), x[2].clone()))
         }
         "copy" => copy(&[n, c], element),
-        "expand" => elementwise(name, &[own("input", 1, element)], &[n, c], element, |x, _| x[0].clone()),
+        "expand" => elementwise(name, &[operand("input", element)?], &extents, element, |x, _| x[0].clone()),
         "transpose" => transpose(&[n, c], &[1, 0], element),
         "concat" => {
-            let inputs: Vec<_> = (0..some_parts(name, keys)?).map(|part| own(&format!("input{part}"), n, element)).collect();
+            let inputs: Vec<_> = (0..some_parts(name, keys)?).map(|part| own(&format!("input{part}"), element)).collect();
             concat(&inputs, 1)
         }
         // The last of FORMS: `split`.
@@ -375,6 +410,34 @@ impl<'a> Keys<'a> {
     /// A key's value; 0 for one that this operator does not have.
     fn get(&self, key: &str) -> i64 {
         self.values.iter().find(|v| v.0 == key).map_or(0, |v| v.1)
+    }
+
+    /// Extents of a result that may have rows and columns of pictures, too.
+    fn extents(&self) -> Vec<i64> {
+        let (h, w) = (self.get("h"), self.get("w"));
+        let pictures = if h.max(w) > 1 { vec![h, w] } else { vec![] };
+        [vec![self.get("n"), self.get("c")], pictures].concat()
+    }
+
+    /// An operand that is broadcast to these where it is said to have other extents.
+    fn operand(&self, name: &str, element: Scalar) -> Result<Tensor, OperatorError> {
+        let said = |d: &str| self.get(&format!("{name}_{d}"));
+        let rows = if name == "right" { self.get("rows") } else { OWN };
+        if rows != OWN && said("n") != OWN {
+            return Err(OperatorError::DuplicateKey { operator: self.operator.into(), key: "right_n".into() });
+        }
+        let own = |(extent, d): (i64, &str)| match said(d) {
+            OWN if d == "n" && rows != OWN => rows,
+            OWN => extent,
+            said => said,
+        };
+        let extents = self.extents();
+        let dims = ["n", "c", "h", "w"];
+        if let Some(d) = dims[extents.len()..].iter().find(|d| said(d) > 1) {
+            return Err(OperatorError::Mismatch { operator: self.operator.into(), what: format!("`{name}_{d}` is given, and no `{d}`") });
+        }
+        let shape: Vec<i64> = extents.into_iter().zip(dims).map(own).collect();
+        Ok(tensor(name, &shape, element, Role::Activation))
     }
 
     fn product(&self, a: &str, b: &str) -> Result<i64, OperatorError> {

@@ -1,9 +1,9 @@
 //! Pooling over windows and reductions over whole dimensions.
 
 use super::conv::{spatial_count, spatial_names};
-use super::{Builder, OperatorError, Window, add, at_least, axis_names, mul, named, near, operator, table, tensor};
+use super::{Builder, OperatorError, Window, add, at_least, axis_names, mul, named, near, operator, sub, table, tensor};
 use crate::expr::{Combine, Index, Operator, Role, ScalarExpr};
-use warpsight_ir::{Scalar, UnaryOp};
+use warpsight_ir::{BinaryOp, Scalar, UnaryOp};
 
 /// How a window is summarised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -137,13 +137,40 @@ pub enum ReduceKind {
     L2,
     /// The sum of their squares.
     SumSquare,
+    /// Their product.
+    Prod,
+    /// The logarithm of their sum.
+    LogSum,
+    /// The logarithm of the sum of their exponentials.
+    LogSumExp,
 }
 
 impl ReduceKind {
+    /// All of them.
+    pub const ALL: [Self; 10] =
+        [Self::Sum, Self::Mean, Self::Max, Self::Min, Self::L1, Self::L2, Self::SumSquare, Self::Prod, Self::LogSum, Self::LogSumExp];
+
+    /// `reduce_sum`, as operators are called.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Sum => "reduce_sum",
+            Self::Mean => "reduce_mean",
+            Self::Max => "reduce_max",
+            Self::Min => "reduce_min",
+            Self::L1 => "reduce_l1",
+            Self::L2 => "reduce_l2",
+            Self::SumSquare => "reduce_sum_square",
+            Self::Prod => "reduce_prod",
+            Self::LogSum => "reduce_log_sum",
+            Self::LogSumExp => "reduce_log_sum_exp",
+        }
+    }
+
     /// What is combined of an element: a minimum is the maximum of the negated, negated.
     fn term(self, x: ScalarExpr) -> ScalarExpr {
         match self {
-            Self::Sum | Self::Mean | Self::Max => x,
+            Self::Sum | Self::Mean | Self::Max | Self::Prod | Self::LogSum => x,
+            Self::LogSumExp => ScalarExpr::unary(UnaryOp::Exp, x),
             Self::Min => ScalarExpr::unary(UnaryOp::Neg, x),
             Self::L1 => ScalarExpr::unary(UnaryOp::Abs, x),
             Self::L2 | Self::SumSquare => mul(x.clone(), x),
@@ -156,30 +183,23 @@ impl ReduceKind {
             Self::Mean if count > 1 => mul(ScalarExpr::Acc, ScalarExpr::Const(1.0 / count as f64)),
             Self::Min => ScalarExpr::unary(UnaryOp::Neg, ScalarExpr::Acc),
             Self::L2 => ScalarExpr::unary(UnaryOp::Sqrt, ScalarExpr::Acc),
-            Self::Sum | Self::Mean | Self::Max | Self::L1 | Self::SumSquare => ScalarExpr::Acc,
+            Self::LogSum | Self::LogSumExp => ScalarExpr::unary(UnaryOp::Log, ScalarExpr::Acc),
+            Self::Sum | Self::Mean | Self::Max | Self::L1 | Self::SumSquare | Self::Prod => ScalarExpr::Acc,
         }
     }
 
     fn combine(self) -> Combine {
         match self {
             Self::Max | Self::Min => Combine::Max,
-            Self::Sum | Self::Mean | Self::L1 | Self::L2 | Self::SumSquare => Combine::Sum,
+            Self::Prod => Combine::Product,
+            Self::Sum | Self::Mean | Self::L1 | Self::L2 | Self::SumSquare | Self::LogSum | Self::LogSumExp => Combine::Sum,
         }
     }
 }
 
 /// Reduces the dimensions `over`; they are left out of the output, or have extent 1 there where `keep`.
 pub fn reduce(kind: ReduceKind, shape: &[i64], over: &[usize], keep: bool, element: Scalar) -> Result<Operator, OperatorError> {
-    let name = match kind {
-        ReduceKind::Sum => "reduce_sum",
-        ReduceKind::Mean => "reduce_mean",
-        ReduceKind::Max => "reduce_max",
-        ReduceKind::Min => "reduce_min",
-        ReduceKind::L1 => "reduce_l1",
-        ReduceKind::L2 => "reduce_l2",
-        ReduceKind::SumSquare => "reduce_sum_square",
-    };
-    reduction(name, kind, shape, over, keep, element)
+    reduction(kind.name(), kind, shape, over, keep, element)
 }
 
 /// The mean of each channel of `n c spatial…`; the output has spatial extents 1.
@@ -194,22 +214,50 @@ fn reduction(name: &str, kind: ReduceKind, shape: &[i64], over: &[usize], keep: 
         let what = format!("axis {axis} of {} dimensions", shape.len());
         return Err(OperatorError::Mismatch { operator: name.into(), what });
     }
+    let input = tensor("input", shape, element, Role::Activation);
+    let count: i64 = over.iter().map(|&d| shape[d]).product();
+    let kept: Vec<usize> = (0..shape.len()).filter(|d| keep || !over.contains(d)).collect();
+    let output_shape: Vec<i64> = kept.iter().map(|&d| if over.contains(&d) { 1 } else { shape[d] }).collect();
+    let output = tensor("output", &output_shape, element, Role::Output);
+    let mut steps = vec![];
+    let (mut builder, at, row) = axes_of(name, shape, over);
+    let mut x = builder.load(&input, at);
+    let mut epilogue = kind.result(count);
+    if kind == ReduceKind::LogSumExp {
+        // Exponentials are those of differences to the largest element, none of which is beyond all numbers.
+        let rows: Vec<i64> = (0..shape.len()).map(|d| if over.contains(&d) { 1 } else { shape[d] }).collect();
+        let largest = tensor("largest", &rows, element.widened(), Role::Activation);
+        let (mut first, at, row) = axes_of(&format!("{name}_max"), shape, over);
+        let body = first.load(&input, at);
+        let stored = tensor("largest", &rows, element.widened(), Role::Output);
+        steps.push(first.finish(Combine::Max, body, finite(ScalarExpr::Acc, element), stored, row.clone()));
+        let shift = builder.load(&largest, row);
+        (x, epilogue) = (sub(x, shift.clone()), add(epilogue, shift));
+    }
+    let mut store: Vec<Index> = kept.iter().map(|&d| row[d].clone()).collect();
+    if store.is_empty() {
+        store.push(Index::constant(0));
+    }
+    steps.push(builder.finish(kind.combine(), kind.term(x), epilogue, output, store));
+    operator(name, steps)
+}
+
+/// The axes of a reduction of the dimensions `over`: where an element is, and where what its row comes to is, with extent 1 there.
+fn axes_of(name: &str, shape: &[i64], over: &[usize]) -> (Builder, Vec<Index>, Vec<Index>) {
     let is_reduced = |d: usize| over.contains(&d);
     let names = axis_names(shape.len());
     let taps: Vec<String> = (0..shape.len()).map(|d| format!("r{d}")).collect();
     let all = named(&names, shape);
     let parallel: Vec<_> = all.iter().enumerate().map(|(d, &(n, e))| (n, if is_reduced(d) { 1 } else { e })).collect();
     let inner: Vec<_> = named(&taps, shape).into_iter().enumerate().map(|(d, (n, e))| (n, if is_reduced(d) { e } else { 1 })).collect();
-    let (mut builder, row, tap) = Builder::new(name, &parallel, &inner);
+    let (builder, row, tap) = Builder::new(name, &parallel, &inner);
     let at: Vec<Index> = (0..shape.len()).map(|d| if is_reduced(d) { tap[d].clone() } else { row[d].clone() }).collect();
-    let body = kind.term(builder.load(&tensor("input", shape, element, Role::Activation), at));
-    let epilogue = kind.result(over.iter().map(|&d| shape[d]).product());
-    let kept: Vec<usize> = (0..shape.len()).filter(|&d| keep || !is_reduced(d)).collect();
-    let output_shape: Vec<i64> = kept.iter().map(|&d| if is_reduced(d) { 1 } else { shape[d] }).collect();
-    let mut store: Vec<Index> = kept.iter().map(|&d| row[d].clone()).collect();
-    if store.is_empty() {
-        store.push(Index::constant(0));
-    }
-    let step = builder.finish(kind.combine(), body, epilogue, tensor("output", &output_shape, element, Role::Output), store);
-    operator(name, vec![step])
+    (builder, at, row)
+}
+
+/// The number, or the greatest of its sign where it is infinite: what an infinity differs from that by is infinite, and not NaN.
+fn finite(x: ScalarExpr, element: Scalar) -> ScalarExpr {
+    let greatest = ScalarExpr::Const(element.greatest().min(f64::from(f32::MAX)));
+    let above = ScalarExpr::binary(BinaryOp::Max, x, ScalarExpr::unary(UnaryOp::Neg, greatest.clone()));
+    ScalarExpr::binary(BinaryOp::Min, above, greatest)
 }

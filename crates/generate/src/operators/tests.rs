@@ -141,12 +141,12 @@ fn random_convolutions() {
 fn random_transposed_convolutions() {
     let mut rng = fastrand::Rng::with_seed(2);
     let mut done = 0;
-    while done < 60 {
+    while done < 200 {
         let (n, groups) = (rng.i64(1..3), rng.i64(1..4));
         let (c, k) = (groups * rng.i64(1..4), groups * rng.i64(1..4));
         let (inner, own) = (c / groups, k / groups);
-        let either = |w: Window| if w.stride > 1 { Window { dilation: 1, ..w } } else { w };
-        let spatial: Vec<Window> = (0..2).map(|_| either(window(&mut rng))).collect();
+        let both = |w: Window, rng: &mut fastrand::Rng| Window { stride: rng.i64(1..7), dilation: rng.i64(1..7), ..w };
+        let spatial: Vec<Window> = (0..2).map(|_| both(window(&mut rng), &mut rng)).collect();
         let bias = rng.bool();
         let deconvolution = Deconv { batch: n, channels: c, filters: k, groups, spatial: spatial.clone(), bias, element: Scalar::F32 };
         let built = match deconv(&deconvolution) {
@@ -312,6 +312,11 @@ fn moves_and_reductions() {
     assert_eq!(one(reduce(ReduceKind::Mean, &[24], &[0], true, f).unwrap()), [11.5]);
     assert_eq!(one(reduce(ReduceKind::Min, &[2, 12], &[1], false, f).unwrap()), [0.0, 12.0]);
     assert_eq!(one(reduce(ReduceKind::SumSquare, &[4, 6], &[1], false, f).unwrap())[0], 55.0);
+    assert_eq!(one(reduce(ReduceKind::Prod, &[8, 3], &[1], true, f).unwrap())[..3], [0.0, 60.0, 336.0]);
+    close(&one(reduce(ReduceKind::LogSum, &[2, 3, 4], &[0, 2], false, f).unwrap()), &[60.0, 92.0, 124.0].map(f64::ln));
+    let logarithm = |row: std::ops::Range<i32>| row.map(|x| f64::from(x).exp()).sum::<f64>().ln();
+    close(&one(reduce(ReduceKind::LogSumExp, &[2, 12], &[1], false, f).unwrap()), &[logarithm(0..12), logarithm(12..24)]);
+    close(&one(reduce(ReduceKind::LogSumExp, &[24], &[0], true, f).unwrap()), &[logarithm(0..24)]);
     assert_eq!(one(global_average_pool(&[1, 2, 3, 4], f).unwrap()), [5.5, 17.5]);
     let joined = concat(&[input("a", &[1, 2]), input("b", &[1, 3])], 1).unwrap();
     check(&joined);
@@ -322,6 +327,30 @@ fn moves_and_reductions() {
     let wrong = elementwise("sum", &[input("a", &[2])], &[2, 3], f, |x, _| x[0].clone()).unwrap_err();
     assert_eq!(wrong.to_string(), "`sum`: `a` of shape [2] does not broadcast to [2, 3]");
     assert!(slice(&[4], &[0], &[1], &[5], f).is_err() && transpose(&[4, 6], &[0, 0], f).is_err());
+}
+
+/// Factors whose product stays near to 1.
+fn near_one(values: &[f64]) -> Vec<f64> {
+    values.iter().map(|value| 1.0 + 1e-3 * value).collect()
+}
+
+/// What is broadcast has extent 1 along any dimension, on either side.
+#[test]
+fn operands_of_the_grammar_are_broadcast() {
+    let shapes = |text: &str| -> Vec<Vec<i64>> {
+        let operator = parse_operator(text).unwrap_or_else(|error| panic!("{text}: {error}"));
+        let step = &operator.steps[0];
+        step.inputs.iter().chain([&step.output]).map(|own| own.shape.clone()).collect()
+    };
+    assert_eq!(shapes("add n=4 c=9"), [[4, 9], [4, 9], [4, 9]]);
+    assert_eq!(shapes("add n=4 c=9 rows=1"), [[4, 9], [1, 9], [4, 9]]);
+    assert_eq!(shapes("mul n=4 c=9 left_n=1 right_c=1"), [[1, 9], [4, 1], [4, 9]]);
+    assert_eq!(shapes("mul n=1 c=8 h=5 w=6 right_h=1 right_w=1"), [[1, 8, 5, 6], [1, 8, 1, 1], [1, 8, 5, 6]]);
+    assert_eq!(shapes("where n=2 c=3 w=5 condition_n=1 left_w=1 right_c=1"), [[1, 3, 1, 5], [2, 3, 1, 1], [2, 1, 1, 5], [2, 3, 1, 5]]);
+    assert_eq!(shapes("expand n=4 c=9"), [[1, 9], [4, 9]]);
+    assert_eq!(shapes("expand n=4 c=9 input_n=4 input_c=1"), [[4, 1], [4, 9]]);
+    let outer = parse_operator("mul n=2 c=3 left_n=1 right_c=1").expect("an operator");
+    assert_eq!(run(&outer, &[vec![1.0, 2.0, 3.0], vec![10.0, 20.0]]), [10.0, 20.0, 30.0, 20.0, 40.0, 60.0]);
 }
 
 /// A reduction of any length and shape is the same in parts, none of which is too long for one work-item.
@@ -348,7 +377,9 @@ fn long_reductions_in_parts() {
         (vec![2; 17], (0..17).collect(), 3),
     ] {
         let input = random(&mut rng, shape.iter().product());
-        for kind in [ReduceKind::Sum, ReduceKind::Mean, ReduceKind::Max, ReduceKind::Min, ReduceKind::L1, ReduceKind::L2] {
+        for kind in [ReduceKind::Sum, ReduceKind::Mean, ReduceKind::Max, ReduceKind::Min, ReduceKind::L1, ReduceKind::L2, ReduceKind::Prod]
+        {
+            let input = if kind == ReduceKind::Prod { near_one(&input) } else { input.clone() };
             let operator = reduce(kind, &shape, &over, false, f).unwrap();
             short(&operator);
             assert_eq!(operator.steps.len(), steps, "{shape:?}");
@@ -357,6 +388,7 @@ fn long_reductions_in_parts() {
                 match kind {
                     ReduceKind::Max => f64::MIN,
                     ReduceKind::Min => f64::MAX,
+                    ReduceKind::Prod => 1.0,
                     _ => 0.0,
                 };
                 kept.iter().map(|&d| shape[d] as usize).product()
@@ -368,6 +400,7 @@ fn long_reductions_in_parts() {
                     (ReduceKind::Min, x) => at.min(x),
                     (ReduceKind::L1, x) => *at + x.abs(),
                     (ReduceKind::L2, x) => *at + x * x,
+                    (ReduceKind::Prod, x) => *at * x,
                     (_, x) => *at + x,
                 };
             }
@@ -586,7 +619,7 @@ fn axes_of_the_command_lines_operators() {
 #[test]
 fn messages_of_the_grammar() {
     let message = |text: &str| parse_operator(text).unwrap_err().to_string();
-    let all = "conv2d dwconv2d conv3d deconv2d deconv3d matmul fc softmax layernorm maxpool avgpool reduce_sum reduce_mean reduce_max reduce_min reduce_l1 reduce_l2 reduce_sum_square copy add mul relu gelu gelu_tanh \
+    let all = "conv2d dwconv2d conv3d deconv2d deconv3d matmul fc softmax layernorm maxpool avgpool reduce_sum reduce_mean reduce_max reduce_min reduce_l1 reduce_l2 reduce_sum_square reduce_prod reduce_log_sum reduce_log_sum_exp copy add mul relu gelu gelu_tanh \
                where expand transpose concat split gather scatter_add embedding_bag lower_triangle layernorm_gradient resize_nearest resize_linear resize_cubic";
     let conv = "n= c= h= w= k= r= s= [stride=] [pad=] [padw=] [dilation=] [groups=] [maxpool=] [avgpool=] [poolstride=] [poolpad=] [winograd=] [dtype=] [weights=]";
     assert_eq!(message(" "), format!("no operator given; one of: {all}"));
@@ -614,8 +647,10 @@ fn messages_of_the_grammar() {
     assert_eq!(sized("stride=0"), "`conv2d`: stride must be 1 or more, not 0");
     assert_eq!(sized("groups=3"), "`conv2d`: c=4 is not a multiple of groups=3");
     assert_eq!(sized("dilation=2"), "`conv2d`: the output is empty: a window spans 5 elements, the padded input has 4");
-    let both = "deconv2d n=1 c=4 h=4 w=4 k=6 r=3 s=3 stride=2 dilation=3";
-    assert_eq!(message(both), "`deconv2d`: stride=2 with dilation=3 (one of them is 1) is not supported");
+    assert_eq!(message("add n=4 c=9 right_c=2"), "`elementwise_add`: `right` of shape [4, 2] does not broadcast to [4, 9]");
+    assert_eq!(message("mul n=4 c=9 rows=1 right_n=1"), "`mul`: `right_n` is given twice");
+    assert_eq!(message("where n=4 c=9 condition_n=0"), "`where`: condition_n must be 1 or more, not 0");
+    assert_eq!(message("add n=4 c=9 left_h=2"), "`add`: `left_h` is given, and no `h`");
     assert_eq!(message("split n=2 c=9 parts=2"), "`split`: 9 columns in 2 parts");
     assert_eq!(message("concat n=2 c=9 parts=65"), "`concat`: more than 64 parts is not supported");
     assert_eq!(message("gather rows=0 c=9 n=2"), "`gather`: rows must be 1 or more, not 0");

@@ -92,7 +92,7 @@ fn expression(rng: &mut Rng, most: usize) -> TensorExpr {
     }
 }
 
-const COMBINED: [Combine; 3] = [Combine::Sum, Combine::Max, Combine::Each];
+const COMBINED: [Combine; 4] = [Combine::Sum, Combine::Max, Combine::Product, Combine::Each];
 
 fn reduction(rng: &mut Rng) -> Reduction {
     Reduction { combine: pick(rng, &COMBINED), body: scalar(rng, 1), epilogue: scalar(rng, 1), kept: rng.bool() }

@@ -79,9 +79,6 @@ impl Importer {
         let extent = |w: &Window| if transposed { w.transposed_output() } else { w.output() };
         let output = [shape[0], filters].into_iter().chain(windows.iter().map(extent)).collect();
         if transposed {
-            if windows.iter().any(|w| w.stride != 1 && w.dilation != 1) {
-                return Err(view.unsupported("stride and dilation together"));
-            }
             return self.emit(view, Op::ConvTranspose { windows, groups }, inputs, output);
         }
         self.emit(view, Op::Conv { windows, groups }, inputs, output)

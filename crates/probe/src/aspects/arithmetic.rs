@@ -109,10 +109,12 @@ fn of_halves(asked: &Asked, full: u32) -> Answer<Spread> {
     fastest(WIDTHS_OF_HALVES.into_iter().map(|width| of_vectors(asked, full, width, Of::Halves)))
 }
 
-/// Operations a second of all cores on vectors of so many numbers.
+/// Operations a second of all cores on vectors of so many numbers: of many groups, the last of which may leave units of a core without work, and of
+/// one group for each core, which its units share evenly where they are two, four or three.
 fn of_vectors(asked: &Asked, full: u32, width: u32, of: Of) -> Answer<Spread> {
-    let (groups, lanes) = (cores(asked, full)?.0 * EACH, (full / SHAPES[0].0).max(1));
-    rate(asked, &Vectors { groups, lanes, width, of }.kernel())
+    let cores = cores(asked, full)?.0;
+    let shapes = [(cores * EACH, full / SHAPES[0].0), (cores, full), (cores, full / 4 * 3)];
+    fastest(shapes.map(|(groups, lanes)| rate(asked, &Vectors { groups, lanes: lanes.max(1), width, of }.kernel())))
 }
 
 /// Hz, as the driver says it.

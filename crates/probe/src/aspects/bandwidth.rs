@@ -170,8 +170,8 @@ fn constant(asked: &Asked, limits: Limits) -> Answer<Spread> {
 fn stored(asked: &Asked, limits: Limits) -> Answer<Spread> {
     let groups = (cores(asked, limits.full)?.0 * EACH).min(ROWS);
     let rows = 1 << (ROWS / groups).ilog2().min(3);
-    let kernel = Stores { groups, lanes: LANES.min(limits.full), rows }.kernel();
-    Ok(asked.even_trip(&kernel)?.under(kernel.amounts.bytes))
+    let stores = Stores::new(groups, LANES.min(limits.full), rows);
+    Ok(asked.even_trip(&stores)?.under(stores.bytes()))
 }
 
 fn analyse(seen: &Seen) -> Findings {

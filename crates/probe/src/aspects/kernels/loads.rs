@@ -1,12 +1,13 @@
 //! Independent loads from local memory and from images, whose sums are whole numbers.
 
 use super::{COUNTS, Kernel, constants, expect};
-use crate::Amounts;
+use crate::aspects::ask::Trips;
 use crate::kernels::texels::Picture;
-use crate::kernels::{lines, output};
+use crate::kernels::{lines, numbers, output, program};
+use crate::{Amounts, Measurement};
 use std::sync::Arc;
 use warpsight_ir::{ImageFormat, ImageKind, Scalar};
-use warpsight_run::{Init, MemoryKind, MemorySpec};
+use warpsight_run::{Init, LaunchSpec, MemoryKind, MemorySpec, Peek};
 
 /// Loads of a trip, all under way at once.
 const LOADS: u32 = 8;
@@ -148,18 +149,17 @@ impl Constants {
     }
 }
 
-/// Stores of all texels of an image of four floats, each group in rows of its own, over and over.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Stores of all texels of an image of four floats, each group in rows of its own, over and over; then another launch reads a texel of every row.
+#[derive(Clone)]
 pub(crate) struct Stores {
-    pub(crate) groups: u32,
-    pub(crate) lanes: u32,
+    kernel: Kernel,
+    lanes: u32,
     /// Rows of a group, a power of two.
-    pub(crate) rows: u32,
+    rows: u32,
 }
 
 impl Stores {
-    pub(crate) fn kernel(self) -> Kernel {
-        let Self { groups, lanes, rows } = self;
+    pub(crate) fn new(groups: u32, lanes: u32, rows: u32) -> Self {
         let (width, height) = (LOADS * lanes, groups * rows);
         let text = format!(
             "program stores_{width}x{height} {{
@@ -172,9 +172,10 @@ impl Stores {
                lanes l = {lanes}
                {{
                  let a = k[0]
+                 let own = f32(l) * a + a
                  for i in 0..trips unroll none {{
                    let y = g * {rows} + (i & {})
-                   let v = splat4(f32(i) * a)
+                   let v = splat4(f32(i) + own)
                    {}
                  }}
                  end[g, l] = f32(l) * a
@@ -185,8 +186,8 @@ impl Stores {
         );
         let threads = u64::from(groups) * u64::from(lanes);
         let kind = MemoryKind::Image { kind: ImageKind::Image2d, format: ImageFormat::Rgba32F, width, height };
-        Kernel {
-            name: format!("store {width} x {height} {groups} x {lanes}"),
+        let kernel = Kernel {
+            name: format!("store and read {width} x {height} {groups} x {lanes}"),
             text,
             sizes: vec![groups.into()],
             memory: vec![constants(&[1.0, 1.0]), MemorySpec { kind, init: Init::Zero, canaries: false }, output(4 * threads)],
@@ -194,7 +195,74 @@ impl Stores {
             most: COUNTS / u64::from(LOADS),
             amounts: Amounts { bytes: (threads * u64::from(16 * LOADS)) as f64, ..Amounts::default() },
             judge: Arc::new(move |_, found| expect(found, [0.0, f64::from(lanes - 1)])),
-        }
+        };
+        Self { kernel, lanes, rows }
+    }
+
+    pub(crate) fn bytes(&self) -> f64 {
+        self.kernel.amounts.bytes
+    }
+
+    /// Rows of the image.
+    fn height(&self) -> u32 {
+        self.kernel.shape[0] * self.rows
+    }
+
+    /// Counts, for each lane, the rows in which a texel that it stored last holds what it should: another of them from row to row.
+    fn reader(&self) -> String {
+        let Self { lanes, rows, .. } = *self;
+        let (width, height) = (LOADS * lanes, self.height());
+        format!(
+            "program stored_{width}x{height} {{
+               size trips in 0..=8388608
+               read image picture: rgba32f[{width}, {height}]
+               write buffer seen: f32[{lanes}]
+               groups g = 1
+               lanes l = {lanes}
+               {{
+                 var right: f32 = 0.0
+                 for y in 0..{height} unroll none {{
+                   let row = y & {}
+                   let last = trips - 1 - (trips - 1 - row & {})
+                   let wanted = select(row < trips, f32(last + l + 1), 0.0)
+                   let s = picture@[l + (y & {}) * {lanes}, y]
+                   {}
+                 }}
+                 seen[l] = right
+               }}
+             }}",
+            rows - 1,
+            rows - 1,
+            LOADS - 1,
+            lines(4, |j| format!("right = right + select(lane(s, {j}) == wanted, 0.25, 0.0)")),
+        )
+    }
+}
+
+impl Trips for Stores {
+    fn name(&self) -> &str {
+        self.kernel.name()
+    }
+
+    fn bounds(&self) -> (u64, u64) {
+        self.kernel.bounds()
+    }
+
+    fn measurement(&self, trips: u64) -> Measurement {
+        let mut all = self.kernel.measurement(trips);
+        let (picture, seen, bytes) = (1, all.job.memory.len(), 4 * self.lanes);
+        all.job.memory.push(output(bytes.into()));
+        all.job.programs.push(program(&self.reader(), &[]).into());
+        all.job.launches.push(LaunchSpec { program: 1, args: vec![picture, seen], sizes: vec![trips as i64] });
+        all.job.peek.push(Peek { memory: seen, offsets: vec![0], bytes });
+        let (stored, rows) = (all.check, f64::from(self.height()));
+        all.check = Box::new(move |result| {
+            stored(result)?;
+            let found = result.peeked.get(1).ok_or("no texel came back")?;
+            let wrong = numbers(Scalar::F32, found).into_iter().enumerate().find(|(_, right)| *right != rows);
+            wrong.map_or(Ok(()), |(lane, right)| Err(format!("of {rows} rows work-item {lane} finds what was stored in {right}")))
+        });
+        all
     }
 }
 
@@ -340,5 +408,24 @@ mod tests {
             let each: f64 = (0..loads).map(|n| held((start + n * step) % places)).sum();
             assert_eq!(sum(start, step, loads, places), each);
         }
+    }
+
+    /// What a launch of stores left is read, whatever the number of trips; a texel of any row that holds something else is seen.
+    #[test]
+    fn what_was_stored_is_read() {
+        let options = warpsight_run::Options { in_process: true, cache: None, ..warpsight_run::Options::default() };
+        let mut device = warpsight_run::open("sim:adreno640", &options).expect("a device");
+        let stores = Stores::new(3, 8, 4);
+        for trips in [1, 3, 4, 6, 9] {
+            let measurement = stores.measurement(trips);
+            assert_eq!((measurement.check)(&device.run(&measurement.job).expect("a run")), Ok(()), "{trips} trips");
+        }
+        // The rows of the last group of three but the first.
+        let mut spoiled = stores.measurement(6);
+        let other = stores.kernel.text.replace("let y = g * 4 + (i & 3)", "let y = g * 4 + (select(g == 2, 0, i) & 3)");
+        assert_ne!(other, stores.kernel.text);
+        spoiled.job.programs[0] = program(&other, &[]).into();
+        let result = device.run(&spoiled.job).expect("a run");
+        assert_eq!((spoiled.check)(&result), Err("of 12 rows work-item 0 finds what was stored in 8".into()));
     }
 }

@@ -24,7 +24,7 @@ use warpsight_engine::search::guided::Strategy;
 use warpsight_engine::tune::AUTO;
 use warpsight_generate::operators::is_open;
 use warpsight_generate::{Lowering, Pass};
-use warpsight_ir::Bytes;
+use warpsight_predict::Meanwhile;
 
 /// Choose, verify and time the best kernels for a network or one operator, and write them out.
 #[derive(clap::Args)]
@@ -271,7 +271,7 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
     if let (Some(file), Some(text)) = (&args.import_kernel_tuner, &args.op) {
         return operator::compare(file, text, args, &target, json);
     }
-    let mut record = args.store.open(target.device.info(), target.model.get(Bytes(0.0)).id())?;
+    let mut record = args.store.open(target.device.info(), target.model.get(Meanwhile::default()).id())?;
     match (&args.op, &args.model) {
         (Some(text), _) if is_open(text) => dynamic::run(text, args, &mut target, &mut record, json),
         (Some(text), _) => operator::run(text, args, &mut target, &mut record, trace, json),

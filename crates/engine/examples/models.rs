@@ -20,7 +20,7 @@ use warpsight_generate::operators::parse_operator;
 use warpsight_generate::prune::{Allowance, prune};
 use warpsight_generate::{Passes, ScheduleFamily};
 use warpsight_ir::sample::{geometric_error, spearman};
-use warpsight_ir::{Bytes, Config, Family, Limiter, Profile, Ranked, Seconds, profile};
+use warpsight_ir::{Config, Family, Limiter, Profile, Ranked, Seconds, profile};
 use warpsight_predict::coarse::Coarse;
 use warpsight_predict::{KernelModel, Meanwhile};
 use warpsight_run::Device;

@@ -319,13 +319,14 @@ fn bits(seconds: &Value, limiter: &Value, interval: &Value) -> (u64, String, Vec
 fn predict_says_of_what_a_kernel_touches_what_optimize_says_of_the_kernel() {
     let rows = shipped().report["operators"].as_array().expect("operators");
     assert!(rows.len() >= 60, "{}", rows.len());
-    let between = shipped().report["network"]["between_bytes"].as_f64().expect("bytes");
-    assert!(between > 1e5, "{between}");
-    let between = between.to_string();
+    let [between, pass] =
+        ["between_bytes", "pass_bytes"].map(|name| shipped().report["network"][name].as_f64().unwrap_or_else(|| panic!("{name}")));
+    assert!(between > 1e5 && pass > between + 1e6, "{between} {pass}");
+    let meanwhile = [between, pass].map(|bytes| bytes.to_string());
     let mut files: Vec<&str> = vec![];
     for row in rows {
         let file = row["accesses"].as_str().expect("a file");
-        let said = predicted(file, "sim-adreno640", &between);
+        let said = predicted(file, "sim-adreno640", &meanwhile);
         let expected = bits(&row["predicted_s"], &row["limiter"], &row["interval_s"]);
         assert_eq!(bits(&said["seconds"], &said["limiter"], &said["interval"]["seconds"]), expected, "{file}: {row}");
         files.push(file);
@@ -353,7 +354,7 @@ fn predict_says_of_this_processor_what_optimize_says_of_its_kernels() {
         assert!(rows.len() >= kernels, "{op}: {report}");
         for row in rows {
             let file = row["accesses"].as_str().expect("a file");
-            let said = predicted(file, "host", "0");
+            let said = predicted(file, "host", &NOTHING);
             let expected = bits(&row["predicted_s"], &row["limiter"], &row["interval_s"]);
             assert_eq!(bits(&said["seconds"], &said["limiter"], &said["interval"]["seconds"]), expected, "{op}, {file}: {row}");
         }
@@ -391,8 +392,11 @@ fn the_page_of_a_network_says_what_the_json_says() {
 }
 
 /// What `predict` says of a file, as JSON.
-fn predicted(file: &str, device: &str, between: &str) -> Value {
-    let args = ["predict", file, "--device", device, "--between", between, "--json"];
+/// A kernel that is launched again and again.
+const NOTHING: [&str; 2] = ["0", "0"];
+
+fn predicted(file: &str, device: &str, [between, pass]: &[impl AsRef<str>; 2]) -> Value {
+    let args = ["predict", file, "--device", device, "--between", between.as_ref(), "--pass", pass.as_ref(), "--json"];
     json(&warpsight(&args).output().expect("starts"))
 }
 
@@ -416,7 +420,7 @@ fn what_chosen_kernels_touch_is_written() {
         let text = std::fs::read_to_string(file).expect("written");
         assert!(text.starts_with("# ") && text.contains(&format!("\nname = \"{kernel}\"\n")) && !text.contains("seconds"), "{text}");
         for device in ["adreno640", "host"] {
-            let said = predicted(file, device, "0");
+            let said = predicted(file, device, &NOTHING);
             assert!(said["seconds"].as_f64().is_some_and(|seconds| seconds > 0.0), "{file} on {device}: {said}");
         }
     }

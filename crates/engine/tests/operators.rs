@@ -134,7 +134,7 @@ fn samplers_answer_as_bounds_do() {
         }
     }
     assert!(count > 30, "{count} cases");
-    assert!(driver.is_none() || compiled == COMPILED, "{compiled} compiled");
+    assert!(driver.is_none() || compiled == COMPILED, "{compiled} for a driver");
 }
 
 // Two tests, because a driver compiles on one core.
@@ -220,9 +220,9 @@ fn the_cases_meet_images_vectors_tails_and_tiles() {
     for (what, share) in [("images", images), ("vectors", vectors), ("tiles", tiles), ("guards", tails), ("odd extents", odd)] {
         assert!(share >= 20, "{what} in {share} % of the cases");
     }
-    // On interpreter, simulator and, where there is one, a driver: kernels, of operators, shapes, types and configurations drawn independently.
+    // On interpreter and simulator, and for a driver where there is one: kernels, of operators, shapes, types and configurations drawn independently.
     let compiled = CASES.iter().filter(|d| d.compiled).count();
-    eprintln!("{compiled} of them by a driver, too");
+    eprintln!("{compiled} of them are for a driver, too");
     assert!(compiled >= 500, "{compiled} compiled");
     for kind in KINDS {
         let of = |e: Scalar| CASES.iter().filter(|d| d.case.name.starts_with(&format!("{} {} ", kind.name, e.name()))).count();

@@ -1,12 +1,12 @@
 //! Alternative sequences of expressions for one operator: what is computed is the same, with other temporaries.
 
-mod joined;
+mod parts;
 mod phases;
 mod pooled;
 mod rows;
 mod winograd;
 
-use crate::candidates::joined::joined;
+use crate::candidates::parts::in_parts as joined_in_parts;
 use crate::candidates::phases::phases;
 use crate::candidates::pooled::{pooled, pooling};
 use crate::candidates::rows::{keeping, one_walk};
@@ -42,7 +42,7 @@ pub struct Candidate {
 /// is made twice of each element, such as an exponential, put where its result will be ([`crate::expr::Reduction::kept`]). `winograd2`, `winograd4`: a convolution of windows of 3 × 3 by
 /// Winograd's F(2,3) and F(4,3): taps and tiles of the input are transformed, multiplied matrix by matrix, and what comes of that is
 /// transformed into results, with the operator's epilogue. `pooled`: what a pooling reads is made in its kernel, a walk for each position of a
-/// window ([`pools`]); the other sequences leave the pooling itself as it is. What reads constants alone is made with the plan and is no kernel. Copies are expressions like any other: each is a kernel, and its
+/// window, and so is what another step only moves ([`pools`]); the other sequences leave that step as it is. What reads constants alone is made with the plan and is no kernel. Copies are expressions like any other: each is a kernel, and its
 /// time counts.
 ///
 /// ```
@@ -60,7 +60,7 @@ pub fn candidates(operator: &Operator) -> Vec<Candidate> {
         ("padded", padded as Rewrite),
         ("packed", packed),
         ("phases", phases),
-        ("parts", joined),
+        ("parts", joined_in_parts),
         ("split16", split::<16>),
         ("split256", split::<256>),
     ];
@@ -81,7 +81,7 @@ pub fn candidates(operator: &Operator) -> Vec<Candidate> {
     std::iter::once(direct).chain(others).chain(runs).chain(one).chain(pooled).chain(tiled).collect()
 }
 
-/// The step that pools what the one before it makes, so that one kernel may do both; the first of them.
+/// The step that pools or moves what the one before it makes, so that one kernel may do both; the first of them.
 pub fn pools(operator: &Operator) -> Option<usize> {
     pooled(operator).and(pooling(&operator.steps))
 }
@@ -107,10 +107,13 @@ fn rewritten_or(
     others: impl Fn(&TensorExpr) -> Vec<TensorExpr>,
 ) -> Option<Candidate> {
     // What is found through numbers, or is one that is no float, stays where it is.
-    // So does a pooling behind what makes its windows: a copy of what it reads takes as long as it does.
-    let pooling = pooling(&operator.steps);
-    let changes = |(at, step): (usize, &TensorExpr)| rewrite(step).filter(|_| step.is_plain() && pooling != Some(at));
-    let own: Vec<_> = operator.steps.iter().enumerate().map(changes).collect();
+    let mut own: Vec<_> = operator.steps.iter().map(|step| rewrite(step).filter(|_| step.is_plain())).collect();
+    // So does a pooling that may be of the kernel that makes its windows: a copy of what it reads takes as long as it does.
+    if own.len() > 1
+        && let Some(pooling) = pools(operator)
+    {
+        own[pooling] = None;
+    }
     let changed = own.iter().any(Option::is_some);
     let steps = own.into_iter().zip(&operator.steps).flat_map(|(own, step)| own.unwrap_or_else(|| others(step)));
     changed.then(|| Candidate { name, operator: Operator { kind: operator.kind.clone(), steps: steps.collect() }, error: 0.0 })

@@ -108,9 +108,12 @@ pub fn handed_on(plan: &Plan) -> Bytes {
     if plan.operators.iter().map(|op| op.operator.steps.len()).sum::<usize>() < 2 {
         return Bytes(0.0);
     }
-    let bytes = |id: TensorId| (plan.tensor(id).len() as u64).saturating_mul(u64::from(plan.tensor(id).element.bytes()));
-    let request = |(id, (first, last))| Request { bytes: bytes(id), storage: Storage::Buffer, first, last };
+    let request = |(id, (first, last))| Request { bytes: bytes(plan.tensor(id)), storage: Storage::Buffer, first, last };
     Bytes(self::plan(&live_ranges(plan).into_iter().map(request).collect::<Vec<_>>(), &BTreeMap::new()).peak as f64)
+}
+
+fn bytes(tensor: &PlanTensor) -> u64 {
+    (tensor.len() as u64).saturating_mul(u64::from(tensor.element.bytes()))
 }
 
 /// What lies between two meetings of what kernels hand on, and of constants: that, and all constants. Nothing where there is one kernel.
@@ -121,7 +124,6 @@ pub fn in_pass(plan: &Plan) -> (Bytes, Bytes) {
     }
     let read: HashSet<TensorId> = plan.operators.iter().flat_map(|op| op.inputs.iter().copied()).collect();
     let constants = read.into_iter().map(|id| plan.tensor(id)).filter(|tensor| matches!(tensor.role, PlanRole::Constant(_)));
-    let bytes = |tensor: &PlanTensor| (tensor.len() as u64).saturating_mul(u64::from(tensor.element.bytes()));
     (handed, Bytes(handed.0 + constants.map(bytes).sum::<u64>() as f64))
 }
 

@@ -5,7 +5,8 @@ mod support;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use support::relative;
-use warpsight_generate::operators::{ReduceKind, Window};
+use warpsight_generate::candidates::candidates;
+use warpsight_generate::operators::{PoolKind, ReduceKind, Window};
 use warpsight_graph::memory::{Request, Storage, live_ranges, plan};
 use warpsight_graph::{Arithmetic, Function, Graph, GraphTensor, Node, Op, Origin, Plan, PlanRole, TensorId, evaluate_f64, simplify};
 use warpsight_ir::ImageFormat;
@@ -281,6 +282,78 @@ fn residual_sums_fuse_into_the_later_operator() {
     assert_eq!(plan.operators.iter().map(|o| o.nodes.len()).collect::<Vec<_>>(), [1, 2]);
     assert_eq!(plan.operators[1].inputs.len(), 2, "the first convolution's output is one input, read twice");
     assert_eq!(plan.distinct().len(), 2);
+}
+
+/// A convolution of `FULL`, what is made of it, and what a plan makes of that: kinds of its operators.
+fn joined(more: impl Fn(&mut Random, TensorId) -> Vec<TensorId>) -> Vec<String> {
+    let mut random = Random::new(3);
+    let (x, weight) = (random.graph.inputs[0], random.constant(&[3, 3, 1, 1]));
+    random.node(Op::Conv { windows: vec![Window::new(4, 1), Window::new(5, 1)], groups: 1 }, vec![x, weight], &FULL);
+    let conv = random.graph.nodes[0].output();
+    let outputs = more(&mut random, conv);
+    let Random { mut graph, mut rng } = random;
+    graph.outputs = outputs;
+    let plan = Plan::of(&graph).expect("a plan");
+    let inputs: Vec<Vec<f64>> =
+        graph.inputs.iter().map(|&t| (0..graph.tensor(t).shape.iter().product()).map(|_| rng.f64() - 0.5).collect()).collect();
+    let expected = evaluate_f64(&graph, &inputs).expect("evaluates");
+    let near = |plan: &Plan| {
+        let found = plan.evaluate_f64(&inputs).expect("evaluates");
+        found.iter().zip(&expected).for_each(|(found, expected)| assert!(relative(found, expected) < 1e-12));
+    };
+    near(&plan);
+    for position in 0..plan.operators.len() {
+        for own in candidates(&plan.operators[position].operator).into_iter().filter(|own| own.name == "pooled") {
+            let mut fused = plan.clone();
+            fused.replace(position, own.operator);
+            assert_eq!(fused.operators[position].operator.steps.len(), 1);
+            near(&fused);
+        }
+    }
+    plan.operators.iter().map(|op| op.operator.kind.to_string()).collect()
+}
+
+/// A pooling is one operator with what it reads, where nobody else does; what only moves elements, too.
+#[test]
+fn poolings_join_what_they_alone_read() {
+    let halves = |input: i64| Window { stride: 2, pad_after: 1, ..Window::new(input, 2) };
+    let pool = |random: &mut Random, x: TensorId, [h, w]: [i64; 2]| {
+        let op = Op::Pool { kind: PoolKind::Max, windows: vec![halves(h), halves(w)], ceil_mode: false };
+        random.node(op, vec![x], &[1, 3, (h + 1) / 2, (w + 1) / 2]);
+        random.graph.nodes.last().expect("a node").output()
+    };
+    let unary = |random: &mut Random, x: TensorId| {
+        let shape = random.graph.tensor(x).shape.clone();
+        random.node(Op::Unary(Function::Neg), vec![x], &shape);
+        random.graph.nodes.last().expect("a node").output()
+    };
+    // With what follows each; of two poolings the first.
+    let chain = joined(|random, conv| {
+        let before = unary(random, conv);
+        let first = pool(random, before, [4, 5]);
+        let after = unary(random, first);
+        vec![pool(random, after, [2, 3])]
+    });
+    assert_eq!(chain, ["conv2d_maxpool", "maxpool"]);
+    // What others read, or see, stays.
+    let twice = joined(|random, conv| {
+        let (first, second) = (pool(random, conv, [4, 5]), pool(random, conv, [4, 5]));
+        vec![first, second]
+    });
+    assert_eq!(twice, ["conv2d", "maxpool", "maxpool"]);
+    assert_eq!(joined(|random, conv| vec![pool(random, conv, [4, 5]), conv]), ["conv2d", "maxpool"]);
+    // Windows of another shape of the same elements are others.
+    let reshaped = joined(|random, conv| {
+        random.node(Op::Alias, vec![conv], &[1, 3, 5, 4]);
+        let other = random.graph.nodes.last().expect("a node").output();
+        vec![pool(random, other, [5, 4])]
+    });
+    assert_eq!(reshaped, ["conv2d", "maxpool"]);
+    let moved = joined(|random, conv| {
+        random.node(Op::Transpose { permutation: vec![0, 3, 1, 2] }, vec![conv], &[1, 5, 3, 4]);
+        vec![random.graph.nodes.last().expect("a node").output()]
+    });
+    assert_eq!(moved, ["conv2d_transpose"]);
 }
 
 /// A point that is stored where its tensor has no element is an error of the evaluation, never left out.

@@ -40,6 +40,13 @@ pub struct Kernel {
     pub known: Vec<u16>,
 }
 
+impl Kernel {
+    /// Whether a tensor of this name is [known](Self::known).
+    pub fn knows(&self, name: &Name) -> bool {
+        self.known.iter().any(|&n| self.accesses.tensors.get(usize::from(n)).is_some_and(|own| own.name == *name))
+    }
+}
+
 fn nothing(kept: &u32) -> bool {
     *kept == 0
 }

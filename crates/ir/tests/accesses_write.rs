@@ -153,7 +153,7 @@ fn small() -> Kernel {
         registers: 7,
         kept: 0,
         chain: Some(9),
-        known: vec![],
+        known: vec![0],
         local: Bytes(12.0),
         ops: OpCounts([((OpClass::Int, Scalar::U32, 3), 5)].into_iter().collect()),
     }

@@ -18,7 +18,7 @@ const AGAIN: (usize, usize) = (4, 48);
 #[derive(Clone, Copy, Debug, Default)]
 pub struct KernelModel;
 
-/// The model of kernels that are launched one after another, as a network's are: before one comes again `between` bytes are touched, and caches
+/// The model of kernels that are launched one after another, as a network's are: before one comes again others touch what they do, and caches
 /// of processors, and of GPUs whose waves run in step, hold that much less of what it left, each core's own as much as shared ones. All tensors
 /// are taken to be met again as late, but for what is [known](Kernel::known): all of a pass lies between two meetings of that.
 #[derive(Clone, Copy, Debug)]

@@ -22,7 +22,7 @@ use warpsight_engine::network::{Choice, Network, Run};
 use warpsight_engine::tune::Tuned;
 use warpsight_engine::verify::tolerance;
 use warpsight_generate::layout::stored;
-use warpsight_graph::memory::handed_on;
+use warpsight_graph::memory::in_pass;
 use warpsight_graph::{GraphError, Plan, PlanTensor, evaluate_f64};
 use warpsight_ir::sample::{geometric_error, spearman};
 use warpsight_ir::{Family, KnobValue, Name, Seconds, TimeSource};
@@ -292,6 +292,7 @@ fn report(rows: &[Row], network: &Network, done: &Done, target: &Target) -> Valu
             value
         })
         .collect();
+    let (handed, pass) = in_pass(network.plan());
     json!({
         "device": target.device.info().id,
         "device_name": target.device.info().name,
@@ -302,7 +303,8 @@ fn report(rows: &[Row], network: &Network, done: &Done, target: &Target) -> Valu
         "memory": page::memory(network, done),
         "network": {
             "predicted_s": choice.pass_time(network, &target.profile),
-            "between_bytes": handed_on(network.plan()),
+            "between_bytes": handed,
+            "pass_bytes": pass,
             "time_s": run.passes.median(),
             "time_source": run.source,
             "cpu_s": run.cpu_time.filter(|_| target.device.info().is_cpu),

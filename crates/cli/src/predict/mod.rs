@@ -63,6 +63,10 @@ pub struct Args {
     /// hold that much less of what it left.
     #[arg(long, value_name = "BYTES", default_value_t = 0)]
     between: u64,
+    /// Bytes that they touch between two launches for what is `known` in the file, which a network's pass meets once (`pass_bytes` there); as many
+    /// as between launches where nothing is said.
+    #[arg(long, value_name = "BYTES")]
+    pass: Option<u64>,
     /// Refuses a kernel that touches what lies beside its fields, where otherwise this is noted.
     #[arg(long)]
     strict: bool,
@@ -147,7 +151,7 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
     let order = if args.in_order { Order::Kept } else { Order::Free };
     let mut settings = Settings {
         order,
-        meanwhile: Meanwhile { handed: Bytes(args.between as f64), pass: Bytes(args.between as f64) },
+        meanwhile: Meanwhile { handed: Bytes(args.between as f64), pass: Bytes(args.pass.unwrap_or(args.between) as f64) },
         ..Settings::default()
     };
     if let Some(file) = &args.volumes {

@@ -21,6 +21,7 @@ pub fn refuse(args: &Args, devices: &[Device]) -> Result<(), Failure> {
         ("--volumes", args.volumes.is_some()),
         ("--in-order", args.in_order),
         ("--between", args.between > 0),
+        ("--pass", args.pass.is_some()),
         ("--html", args.html.is_some()),
         ("--diff", args.diff.is_some()),
         ("--witness", args.witness),

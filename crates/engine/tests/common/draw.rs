@@ -411,13 +411,14 @@ fn pooled(rng: &mut Rng, element: Scalar) -> Result<Operator, OperatorError> {
     let spatial = shape[2..].iter().map(|&input| {
         let kernel = rng.i64(1..4);
         let pad = rng.i64(0..kernel);
-        Window { input, kernel, stride: rng.i64(1..=kernel), pad_before: pad / 2, pad_after: pad - pad / 2, dilation: 1 }
+        let (stride, dilation) = (rng.i64(1..kernel + 2), rng.i64(1..3));
+        Window { input, kernel, stride, pad_before: pad / 2, pad_after: pad - pad / 2, dilation }
     });
     let next = pool(&Pool { kind, batch: shape[0], channels: shape[1], spatial: spatial.collect(), ceil_mode: rng.bool(), element })?;
     let whole = then(&made, &next, "input").expect("it is read");
-    // Where one kernel does both, if that may be.
+    // Others are drawn where one kernel may not do both.
     let own = candidates(&whole).into_iter().find(|own| own.name == "pooled");
-    Ok(own.map_or(whole, |own| own.operator))
+    own.map(|own| own.operator).ok_or_else(|| OperatorError::Unsupported { operator: "pooled".into(), what: "two kernels".into() })
 }
 
 fn normalisation(rng: &mut Rng, element: Scalar) -> Result<Operator, OperatorError> {

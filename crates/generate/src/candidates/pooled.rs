@@ -1,4 +1,4 @@
-//! What windows are made of, made where they are: a pooling in the kernel of the convolution that it reads.
+//! What windows are made of, made where they are: a pooling in the kernel of the convolution that it reads, or what is moved in that of what makes it.
 //!
 //! Each position of a window is a walk over the reduction axes of what is pooled, with its epilogue; what the walks come to is combined as
 //! they go, so that one value of a window is held at a time. Nothing here asks what an operator is called: it is a reduction of few terms, each
@@ -7,7 +7,7 @@
 use crate::expr::{Axis, AxisId, Combine, Index, Operator, Reduction, ScalarExpr, TensorExpr};
 use crate::nest::for_each;
 use crate::operators::Builder;
-use crate::operators::split::{longest, read};
+use crate::operators::split::{longest, read, terms};
 use warpsight_ir::range::Interval;
 use warpsight_ir::{BinaryOp, Name};
 
@@ -39,7 +39,7 @@ pub(super) fn pooled(operator: &Operator) -> Option<Vec<TensorExpr>> {
 fn window<'a>(made: &TensorExpr, by: &'a TensorExpr) -> Option<&'a [Index]> {
     let plain =
         |own: &TensorExpr| own.before.is_empty() && own.coefficients.is_none() && !own.stores_each() && !own.clipped && own.is_plain();
-    let positions: i64 = by.reduce.iter().map(|axis| axis.extent).product();
+    let positions = terms(by);
     if made.reduce.is_empty() || !plain(made) || !plain(by) || positions > MOST_POSITIONS || made.arithmetic() != by.arithmetic() {
         return None;
     }
@@ -54,9 +54,9 @@ fn window<'a>(made: &TensorExpr, by: &'a TensorExpr) -> Option<&'a [Index]> {
     let read = read.filter(|_| !others)?;
     let moves = |axis: AxisId| read.iter().any(|form| form.coefficient(axis) != 0);
     let all_move = (by.axes.len()..by.axes.len() + by.reduce.len()).all(|a| moves(AxisId(a)));
-    let terms: i64 = made.reduce.iter().map(|axis| axis.extent).product();
-    let results: i64 = by.axes.iter().map(|axis| axis.extent).product();
-    let short = made.combine != Combine::Sum || by.combine != Combine::Sum || terms.saturating_mul(positions) <= longest(by.arithmetic());
+    let results = by.output.len() as i64;
+    let short =
+        made.combine != Combine::Sum || by.combine != Combine::Sum || terms(made).saturating_mul(positions) <= longest(by.arithmetic());
     // What is moved alone is no reason to make it again.
     let most_again = if by.reduce.is_empty() { 1 } else { MOST_AGAIN };
     let again = results.saturating_mul(positions) <= most_again.saturating_mul(made.output.len() as i64);

@@ -243,7 +243,7 @@ struct Phases {
     count: i64,
     /// g
     common: i64,
-    /// q, as near to zero as there is one, so that blocks reach beyond the output by less than one.
+    /// q, as near to zero as there is one, so that blocks reach little beyond the output.
     step: i64,
     /// (d − q)/s
     moved: i64,

@@ -162,7 +162,7 @@ pub fn parse_operator(text: &str) -> Result<Operator, OperatorError> {
                 bias: false,
                 element,
             })?;
-            pooled(convolved, &keys)?
+            with_pooling(convolved, &keys)?
         }
         "dwconv2d" => conv(&Conv {
             batch: keys.get("n"),
@@ -248,7 +248,9 @@ pub fn parse_operator(text: &str) -> Result<Operator, OperatorError> {
         // The others of FORMS are of rows.
         _ => of_rows(name, &keys)?,
     };
-    let mut operator = Operator { kind: name.into(), ..operator };
+    // What is pooled behind it is in the kind that it has.
+    let pools = keys.get("maxpool").max(keys.get("avgpool")) > 0;
+    let mut operator = if pools { operator } else { Operator { kind: name.into(), ..operator } };
     if !keys.constant {
         let inputs = operator.steps.iter_mut().flat_map(|step| &mut step.inputs);
         inputs.filter(|tensor| tensor.role == Role::Weight && tensor.values.is_none()).for_each(|tensor| tensor.role = Role::Activation);
@@ -257,7 +259,7 @@ pub fn parse_operator(text: &str) -> Result<Operator, OperatorError> {
 }
 
 /// A convolution with the pooling that is asked for behind it, of windows of as many rows as columns.
-fn pooled(convolved: Operator, keys: &Keys) -> Result<Operator, OperatorError> {
+fn with_pooling(convolved: Operator, keys: &Keys) -> Result<Operator, OperatorError> {
     let [most, mean, stride, pad] = ["maxpool", "avgpool", "poolstride", "poolpad"].map(|key| keys.get(key));
     let kernel = most.max(mean);
     let unsupported = |what: &str| OperatorError::Unsupported { operator: keys.operator.into(), what: what.into() };
@@ -271,11 +273,12 @@ fn pooled(convolved: Operator, keys: &Keys) -> Result<Operator, OperatorError> {
     let shape = convolved.steps.last().map_or_else(Vec::new, |step| step.output.shape.clone());
     let stride = if stride == 0 { kernel } else { stride };
     let window = |&input: &i64| Window { input, kernel, stride, pad_before: pad, pad_after: pad, dilation: 1 };
-    let [batch, channels, spatial @ ..] = &*shape else { return Ok(convolved) };
+    let nothing = || unsupported("a pooling of what it makes");
+    let [batch, channels, spatial @ ..] = &*shape else { return Err(nothing()) };
     let spatial = spatial.iter().map(window).collect();
     let kind = if most > 0 { PoolKind::Max } else { PoolKind::Average };
     let next = pool(&Pool { kind, batch: *batch, channels: *channels, spatial, ceil_mode: false, element: keys.element })?;
-    then(&convolved, &next, "input").ok_or_else(|| unsupported("a pooling of what it makes"))
+    then(&convolved, &next, "input").ok_or_else(nothing)
 }
 
 /// Extents and windows of a convolution's dimensions.
@@ -424,7 +427,8 @@ impl<'a> Keys<'a> {
         let said = |d: &str| self.get(&format!("{name}_{d}"));
         let rows = if name == "right" { self.get("rows") } else { OWN };
         if rows != OWN && said("n") != OWN {
-            return Err(OperatorError::DuplicateKey { operator: self.operator.into(), key: "right_n".into() });
+            let what = "`right_n` beside `rows`".into();
+            return Err(OperatorError::Unsupported { operator: self.operator.into(), what });
         }
         let own = |(extent, d): (i64, &str)| match said(d) {
             OWN if d == "n" && rows != OWN => rows,

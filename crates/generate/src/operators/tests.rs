@@ -648,7 +648,7 @@ fn messages_of_the_grammar() {
     assert_eq!(sized("groups=3"), "`conv2d`: c=4 is not a multiple of groups=3");
     assert_eq!(sized("dilation=2"), "`conv2d`: the output is empty: a window spans 5 elements, the padded input has 4");
     assert_eq!(message("add n=4 c=9 right_c=2"), "`elementwise_add`: `right` of shape [4, 2] does not broadcast to [4, 9]");
-    assert_eq!(message("mul n=4 c=9 rows=1 right_n=1"), "`mul`: `right_n` is given twice");
+    assert_eq!(message("mul n=4 c=9 rows=1 right_n=1"), "`mul`: `right_n` beside `rows` is not supported");
     assert_eq!(message("where n=4 c=9 condition_n=0"), "`where`: condition_n must be 1 or more, not 0");
     assert_eq!(message("add n=4 c=9 left_h=2"), "`add`: `left_h` is given, and no `h`");
     assert_eq!(message("split n=2 c=9 parts=2"), "`split`: 9 columns in 2 parts");

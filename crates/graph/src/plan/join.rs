@@ -1,11 +1,13 @@
-//! Operators that are one where one kernel may do the work of both: a pooling and what it reads, which nobody else does.
+//! Operators that are one where one kernel may do the work of both: a pooling, or what only moves elements, and what it reads, which nobody else
+//! does.
 
 use super::{Plan, PlanRole, PlannedOp};
 use std::collections::HashMap;
 use warpsight_generate::candidates::pools;
 use warpsight_generate::operators::{external_inputs, then};
 
-/// Joins each pooling with the operator that makes what it reads, in the place of the pooling: what is read there was there before.
+/// Joins each of these with the operator that makes what it reads, in its place: what both read was there before, and nobody waits for what the
+/// first one makes. What works in place of something is the only one that reads it.
 pub(super) fn join(plan: &mut Plan) {
     let mut writers: HashMap<usize, Vec<usize>> = HashMap::new();
     let mut readers: HashMap<usize, usize> = HashMap::new();
@@ -20,9 +22,10 @@ pub(super) fn join(plan: &mut Plan) {
             let [writer] = writers.get(&id.0)?[..] else { return None };
             let made = all[writer].as_ref().filter(|made| made.output == *id && writer < position)?;
             let alone = readers.get(&id.0) == Some(&1) && matches!(plan.tensors[id.0].role, PlanRole::Intermediate);
+            let handed = made.temporaries.iter().all(|id| !readers.contains_key(&id.0));
             // One tensor is one input.
             let apart = next.inputs.iter().all(|other| !made.inputs.contains(other));
-            let whole = (alone && apart).then(|| joined(made, next, at)).flatten()?;
+            let whole = (alone && apart && handed).then(|| joined(made, next, at)).flatten()?;
             Some((writer, whole))
         });
         if let Some((writer, whole)) = whole {

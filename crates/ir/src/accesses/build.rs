@@ -31,6 +31,8 @@ struct Items {
     items: Vec<Item>,
     /// What they touch.
     tensors: Vec<TensorUse>,
+    /// Those that are known before any kernel runs.
+    known: Vec<u16>,
     /// Whether any of them mentions lanes or blocks.
     tied: bool,
     /// Loops that are written out for any of them, a bit each.
@@ -62,7 +64,7 @@ impl Reader<'_> {
                 Err(Unplaced::Cut(cut)) => variables.cut(cut),
             }
         };
-        let Items { mut items, tensors, tied, unrolled, mut barriers, declared } = found;
+        let Items { mut items, tensors, known, tied, unrolled, mut barriers, declared } = found;
         let Repeats { flops, said: repeated } = self.repeat(&mut items, &mut barriers, unrolled);
         let guessed = items.iter().enumerate().filter(|(_, item)| item.access.indirect.is_some());
         let guessed_accesses = guessed.map(|(i, item)| (tensors[usize::from(item.access.tensor)].name.to_string(), i)).collect();
@@ -91,7 +93,7 @@ impl Reader<'_> {
             kept: kept(&items, &tensors, &self.vars(&order, &variables)),
             local: self.local(raw, &tensors)?,
             chain: self.chain(raw)?,
-            known: vec![],
+            known,
             ops: self.operations(raw, fold.saturating_mul(again).saturating_mul(flops))?,
             accesses: Accesses {
                 nest: self.nest(&mut steps(items, barriers).peekable(), None, &variables),
@@ -186,12 +188,18 @@ impl Reader<'_> {
                     return wrong(field.name.span(), format!("there are more than {FIELDS} fields"), None)?;
                 }
                 None => {
+                    if field.known == Some(true) {
+                        found.known.push(tensors.len() as u16);
+                    }
                     tensors.push(self.tensor(field)?);
                     found.declared.push(field.name.span());
                     tensors.len() - 1
                 }
             };
             let tensor = &tensors[index];
+            if let Some(store) = field.store.first().or(field.atomic.first()).filter(|_| found.known.contains(&(index as u16))) {
+                return wrong(store.span(), format!("`{name}` is known before any kernel runs"), None)?;
+            }
             let constant = matches!(tensor.place, TensorPlace::Buffer { space: Space::Constant, .. });
             if let Some(store) = field.store.first().or(field.atomic.first()).filter(|_| constant) {
                 return wrong(store.span(), format!("`{name}` is constant"), None)?;
@@ -516,6 +524,7 @@ fn goes_on(field: &RawField) -> bool {
         && field.strides.is_none()
         && field.align.is_none()
         && field.kind.is_none()
+        && field.known.is_none()
         && !field.accesses().any(says)
 }
 

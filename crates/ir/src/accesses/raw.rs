@@ -222,6 +222,8 @@ pub(super) struct RawField {
     pub(super) strides: Option<Numbers>,
     pub(super) align: Option<Spanned<Number>>,
     pub(super) kind: Option<FieldKind>,
+    /// See [`crate::Kernel::known`].
+    pub(super) known: Option<bool>,
     #[serde(default)]
     pub(super) load: Vec<Spanned<RawAccess>>,
     #[serde(default)]

@@ -36,7 +36,7 @@ pub enum Unwritable {
 }
 
 /// The text form of a kernel. [`parse`] makes the same kernel of it: launch, registers, operations and accesses in order, all but the
-/// names of blocks and lanes, which are bx and lx and so on in the text, and of loops whose name is taken or none, and what is [kept](Kernel::kept) and [known](Kernel::known). Loops that hold nothing
+/// names of blocks and lanes, which are bx and lx and so on in the text, and of loops whose name is taken or none, and [`Kernel::kept`]. Loops that hold nothing
 /// are left out: in the text they would repeat what is around them.
 ///
 /// # Errors
@@ -51,8 +51,6 @@ pub fn write(kernel: &Kernel) -> Result<String, Unwritable> {
     }
     // What a compiler keeps in the order of loops that are written out cannot be told from their trips one by one.
     read.kept = kernel.kept;
-    // Nor can what is known.
-    read.known.clone_from(&kernel.known);
     if read == *kernel { Ok(text) } else { Err(Unwritable::Differs) }
 }
 
@@ -208,6 +206,9 @@ impl<'a> Writer<'a> {
         let _ = write!(text, "\n[[field]]\nname = {}\n", quoted(&own.name));
         if declare {
             declaration(own, text)?;
+            if self.kernel.known.contains(&(tensor as u16)) {
+                text.push_str("known = true\n");
+            }
         }
         for accesses in &entry.lists {
             let Some((first, _)) = accesses.first() else { continue };

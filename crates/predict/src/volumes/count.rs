@@ -171,7 +171,9 @@ impl<'k> Exact<'k> {
                     let requested = own.fold(0.0, |sum, i| sum + i.sectors as f64 * sectors[i.field]);
                     let compulsory = walk.fields.iter().map(|&field| each_compulsory[field]).sum();
                     let cache = beside.filter(|_| walk.images).map_or(effective, |bytes| caches.first(on) * bytes);
-                    let (own, remark) = l2_load(&allocation, (cache, room.line), (requested, compulsory));
+                    let texture = on.memory.texture_l1.line.get().map(|line| line.0);
+                    let line = texture.filter(|_| beside.is_some() && walk.images).unwrap_or(room.line);
+                    let (own, remark) = l2_load(&allocation, (cache, line), (requested, compulsory));
                     bytes += own;
                     *(if walk.images { &mut by_images } else { &mut again }) += own;
                     again -= if walk.images { 0.0 } else { compulsory };

@@ -43,8 +43,7 @@ impl Between {
 
     /// Of a kernel that is one of a pass.
     pub fn of(kernel: &Kernel, subject: &Subject, meanwhile: Meanwhile) -> Self {
-        let is_known = |name: &Name| kernel.known.iter().any(|&n| kernel.accesses.tensors[usize::from(n)].name == *name);
-        let fields = subject.fields.iter().take(64).enumerate().filter(|own| is_known(&own.1.name));
+        let fields = subject.fields.iter().take(64).enumerate().filter(|own| kernel.knows(&own.1.name));
         Self { meanwhile, known: fields.fold(0, |bits, own| bits | 1 << own.0) }
     }
 

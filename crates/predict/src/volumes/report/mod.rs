@@ -35,8 +35,7 @@ pub fn report_knowing(work: &Work, on: &Profile, settings: &Settings, known: &Rc
     let (Canonical { accesses, positions, never, .. }, form) = form::of(&work.kernel.accesses, settings.order, known);
     let Kernel { name, launch, registers, kept, local, ops, chain, .. } = work.kernel;
     // Its tensors may be in another order.
-    let is_known = |own: &TensorUse| work.kernel.known.iter().any(|&n| work.kernel.accesses.tensors[usize::from(n)].name == own.name);
-    let known_there = (0_u16..).zip(&accesses.tensors).filter(|own| is_known(own.1)).map(|own| own.0).collect();
+    let known_there = (0_u16..).zip(&accesses.tensors).filter(|own| work.kernel.knows(&own.1.name)).map(|own| own.0).collect();
     let kernel = &Kernel {
         name: name.clone(),
         accesses,

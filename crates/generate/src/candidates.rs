@@ -106,8 +106,9 @@ fn rewritten_or(
     rewrite: impl Fn(&TensorExpr) -> Option<Vec<TensorExpr>>,
     others: impl Fn(&TensorExpr) -> Vec<TensorExpr>,
 ) -> Option<Candidate> {
-    // What is found through numbers, or is one that is no float, stays where it is.
-    let mut own: Vec<_> = operator.steps.iter().map(|step| rewrite(step).filter(|_| step.is_plain())).collect();
+    // What is found through numbers, or is one that is no float, stays where it is; so does what several walks read.
+    let stays = |step: &TensorExpr| !step.is_plain() || !step.before.is_empty();
+    let mut own: Vec<_> = operator.steps.iter().map(|step| if stays(step) { None } else { rewrite(step) }).collect();
     // So does a pooling that may be of the kernel that makes its windows: a copy of what it reads takes as long as it does.
     if own.len() > 1
         && let Some(pooling) = pools(operator)

@@ -61,7 +61,8 @@ pub fn json(path: &Path) -> Value {
 /// What a command printed, without the line breaks and bars of reports.
 pub fn said(output: &Output) -> String {
     let text = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    text.replace('│', " ").split_whitespace().collect::<Vec<_>>().join(" ")
+    // Without the borders of what is wrapped.
+    text.replace('│', " ").split_whitespace().filter(|word| *word != "|").collect::<Vec<_>>().join(" ")
 }
 
 pub fn outcomes<'a>(file: &'a Value, status: &str) -> Vec<&'a Value> {

@@ -157,7 +157,7 @@ pub struct Deconv {
 
 /// Builds a transposed convolution. With a stride s an output point is the one of number p of s neighbours that the taps p, p + s, … reach, so
 /// that what it reads is affine: a neighbour more than there are taps reads zeros, and what lies beyond the output is not stored. Where taps lie
-/// d apart and g divides s and d, number p of s/g neighbours is the one that the taps p, p + s/g, … reach ([`Phases`]), and of g points beside each
+/// d apart and g divides s and d, number p of s/g neighbours is the one that the taps p, p + s/g, … reach (`Phases`), and of g points beside each
 /// other taps reach one: the others read beyond the taps' end.
 ///
 /// # Errors

@@ -24,7 +24,7 @@ use warpsight_engine::search::guided::Strategy;
 use warpsight_engine::tune::AUTO;
 use warpsight_generate::operators::is_open;
 use warpsight_generate::{Lowering, Pass};
-use warpsight_predict::Meanwhile;
+use warpsight_ir::Meanwhile;
 
 /// Choose, verify and time the best kernels for a network or one operator, and write them out.
 #[derive(clap::Args)]

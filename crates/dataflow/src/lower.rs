@@ -3,6 +3,7 @@
 use crate::design::{Queue, Role, Stage};
 use crate::plan::GroupPlan;
 use crate::view::View;
+use warpsight_ir::range::gcd;
 use warpsight_ir::{Channel, Firings, Name, Pipeline, PipelineStage, Scalar, SideOutput, StageBody, StageClass, Step};
 
 /// Work-items of a work-group.
@@ -140,8 +141,4 @@ fn firings(stage: &Stage, at: usize, queues: &[Queue]) -> u64 {
     }
     let fits = |count: u64| own.clone().all(|queue| queue.tokens.is_multiple_of(count));
     (1..=stage.firings_per_token).rev().map(|pieces| whole * pieces).find(|&count| fits(count)).unwrap_or(whole)
-}
-
-fn gcd(a: u64, b: u64) -> u64 {
-    if b == 0 { a } else { gcd(b, a % b) }
 }

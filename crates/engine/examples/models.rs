@@ -20,9 +20,9 @@ use warpsight_generate::operators::parse_operator;
 use warpsight_generate::prune::{Allowance, prune};
 use warpsight_generate::{Passes, ScheduleFamily};
 use warpsight_ir::sample::{geometric_error, spearman};
-use warpsight_ir::{Config, Family, Limiter, Profile, Ranked, Seconds, profile};
+use warpsight_ir::{Config, Family, Limiter, Meanwhile, Profile, Ranked, Seconds, profile};
+use warpsight_predict::KernelModel;
 use warpsight_predict::coarse::Coarse;
-use warpsight_predict::{KernelModel, Meanwhile};
 use warpsight_run::Device;
 
 fn main() -> Result<(), Box<dyn Error>> {

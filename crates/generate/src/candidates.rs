@@ -6,9 +6,9 @@ mod pooled;
 mod rows;
 mod winograd;
 
-use crate::candidates::parts::in_parts as joined_in_parts;
+use crate::candidates::parts::parted;
 use crate::candidates::phases::phases;
-use crate::candidates::pooled::{pooled, pooling};
+use crate::candidates::pooled::pooled;
 use crate::candidates::rows::{keeping, one_walk};
 use crate::candidates::winograd::{F2, F4, Transforms, step_error};
 use crate::expr::{Axis, AxisId, Combine, Index, Operator, Role, ScalarExpr, Tensor, TensorExpr};
@@ -60,64 +60,71 @@ pub fn candidates(operator: &Operator) -> Vec<Candidate> {
         ("padded", padded as Rewrite),
         ("packed", packed),
         ("phases", phases),
-        ("parts", joined_in_parts),
+        ("parts", parted),
         ("split16", split::<16>),
         ("split256", split::<256>),
     ];
+    let pooled = pooled(operator);
+    let source = Source { operator, stays: pooled.as_ref().map(|own| own.0) };
     let uncut = Operator { kind: operator.kind.clone(), steps: whole(&operator.steps) };
     let runs = [("runs16", runs::<16> as Rewrite), ("runs256", runs::<256>)];
     // What lies in no runs is cut as ever.
     let cut = |step: &TensorExpr| split::split(vec![step.clone()]);
-    let runs = runs.into_iter().filter_map(|(name, rewrite)| rewritten_or(&uncut, name, rewrite, cut));
+    let runs =
+        runs.into_iter().filter_map(|(name, rewrite)| Source { operator: &uncut, stays: pools(&uncut) }.rewritten_or(name, rewrite, cut));
     let one = one_walk(&uncut.steps);
     let kept = one.as_ref().and_then(keeping);
     let one = [("rows", one), ("rows_kept", kept)].into_iter().filter_map(|(name, step)| {
         Some(Candidate { name, operator: Operator { kind: operator.kind.clone(), steps: vec![step?] }, error: 0.0 })
     });
-    let others = others.into_iter().filter_map(|(name, rewrite)| rewritten(operator, name, rewrite));
-    let pooled =
-        pooled(operator).map(|steps| Candidate { name: "pooled", operator: Operator { kind: operator.kind.clone(), steps }, error: 0.0 });
-    let tiled = [("winograd2", &F2), ("winograd4", &F4)].into_iter().filter_map(|(name, transforms)| by_tiles(operator, name, transforms));
+    let others = others.into_iter().filter_map(|(name, rewrite)| source.rewritten(name, rewrite));
+    let with = |steps| Operator { kind: operator.kind.clone(), steps };
+    let pooled = pooled.map(|(_, steps)| Candidate { name: "pooled", operator: with(steps), error: 0.0 });
+    let tiled = [("winograd2", &F2), ("winograd4", &F4)].into_iter().filter_map(|(name, transforms)| by_tiles(&source, name, transforms));
     std::iter::once(direct).chain(others).chain(runs).chain(one).chain(pooled).chain(tiled).collect()
 }
 
 /// The step that pools or moves what the one before it makes, so that one kernel may do both; the first of them.
 pub fn pools(operator: &Operator) -> Option<usize> {
-    pooled(operator).and(pooling(&operator.steps))
+    pooled(operator).map(|own| own.0)
 }
 
-fn by_tiles(operator: &Operator, name: &'static str, transforms: &Transforms) -> Option<Candidate> {
-    let error = operator.steps.iter().map(|step| step_error(step, transforms)).fold(0.0, f64::max);
-    Some(Candidate { error, ..rewritten(operator, name, |step| winograd::winograd(step, transforms))? })
+fn by_tiles(source: &Source, name: &'static str, transforms: &Transforms) -> Option<Candidate> {
+    let error = source.operator.steps.iter().map(|step| step_error(step, transforms)).fold(0.0, f64::max);
+    Some(Candidate { error, ..source.rewritten(name, |step| winograd::winograd(step, transforms))? })
 }
 
 /// The expressions in place of one, the last of which writes what it did; `None` where it stays.
 type Rewrite = fn(&TensorExpr) -> Option<Vec<TensorExpr>>;
 
-/// The operator with other expressions in place of its own; `None` where all stay.
-fn rewritten(operator: &Operator, name: &'static str, rewrite: impl Fn(&TensorExpr) -> Option<Vec<TensorExpr>>) -> Option<Candidate> {
-    rewritten_or(operator, name, rewrite, |step| vec![step.clone()])
+/// What is rewritten step by step.
+struct Source<'a> {
+    operator: &'a Operator,
+    /// A pooling that may be of the kernel that makes its windows: a copy of what it reads takes as long as it does.
+    stays: Option<usize>,
 }
 
-/// The same where those that stay become others.
-fn rewritten_or(
-    operator: &Operator,
-    name: &'static str,
-    rewrite: impl Fn(&TensorExpr) -> Option<Vec<TensorExpr>>,
-    others: impl Fn(&TensorExpr) -> Vec<TensorExpr>,
-) -> Option<Candidate> {
-    // What is found through numbers, or is one that is no float, stays where it is; so does what several walks read.
-    let stays = |step: &TensorExpr| !step.is_plain() || !step.before.is_empty();
-    let mut own: Vec<_> = operator.steps.iter().map(|step| if stays(step) { None } else { rewrite(step) }).collect();
-    // So does a pooling that may be of the kernel that makes its windows: a copy of what it reads takes as long as it does.
-    if own.len() > 1
-        && let Some(pooling) = pools(operator)
-    {
-        own[pooling] = None;
+impl Source<'_> {
+    /// The operator with other expressions in place of its own; `None` where all stay.
+    fn rewritten(&self, name: &'static str, rewrite: impl Fn(&TensorExpr) -> Option<Vec<TensorExpr>>) -> Option<Candidate> {
+        self.rewritten_or(name, rewrite, |step| vec![step.clone()])
     }
-    let changed = own.iter().any(Option::is_some);
-    let steps = own.into_iter().zip(&operator.steps).flat_map(|(own, step)| own.unwrap_or_else(|| others(step)));
-    changed.then(|| Candidate { name, operator: Operator { kind: operator.kind.clone(), steps: steps.collect() }, error: 0.0 })
+
+    /// The same where those that stay become others.
+    fn rewritten_or(
+        &self,
+        name: &'static str,
+        rewrite: impl Fn(&TensorExpr) -> Option<Vec<TensorExpr>>,
+        others: impl Fn(&TensorExpr) -> Vec<TensorExpr>,
+    ) -> Option<Candidate> {
+        let Operator { kind, steps } = self.operator;
+        // What is found through numbers, or is one that is no float, stays where it is; so does what several walks read.
+        let changes = |at: usize, step: &TensorExpr| step.is_plain() && step.before.is_empty() && self.stays != Some(at);
+        let own: Vec<_> = steps.iter().enumerate().map(|(at, step)| changes(at, step).then(|| rewrite(step)).flatten()).collect();
+        let changed = own.iter().any(Option::is_some);
+        let steps = own.into_iter().zip(steps).flat_map(|(own, step)| own.unwrap_or_else(|| others(step)));
+        changed.then(|| Candidate { name, operator: Operator { kind: kind.clone(), steps: steps.collect() }, error: 0.0 })
+    }
 }
 
 /// Copies with zeros around them in front of a reduction that reads beyond tensors' ends.

@@ -3,7 +3,7 @@
 use crate::graph::TensorId;
 use crate::plan::{Plan, PlanRole, PlanTensor};
 use std::collections::{BTreeMap, HashMap, HashSet};
-use warpsight_ir::{Bytes, ImageFormat};
+use warpsight_ir::{Bytes, ImageFormat, Meanwhile};
 
 /// What kind of memory a tensor needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,7 +104,7 @@ pub fn plan(requests: &[Request], onto: &BTreeMap<usize, usize>) -> MemoryPlan {
 }
 
 /// The memory that kernels hand on to each other in: the most bytes of what they write that is needed at one time; none where there is one kernel.
-pub fn handed_on(plan: &Plan) -> Bytes {
+fn handed_on(plan: &Plan) -> Bytes {
     if plan.operators.iter().map(|op| op.operator.steps.len()).sum::<usize>() < 2 {
         return Bytes(0.0);
     }
@@ -116,15 +116,15 @@ fn bytes(tensor: &PlanTensor) -> u64 {
     (tensor.len() as u64).saturating_mul(u64::from(tensor.element.bytes()))
 }
 
-/// What lies between two meetings of what kernels hand on, and of constants: that, and all constants. Nothing where there is one kernel.
-pub fn in_pass(plan: &Plan) -> (Bytes, Bytes) {
+/// What the others touch between two launches of one of a network's kernels; nothing where there is one.
+pub fn in_pass(plan: &Plan) -> Meanwhile {
     let handed = handed_on(plan);
     if handed.0 == 0.0 {
-        return (handed, handed);
+        return Meanwhile::default();
     }
     let read: HashSet<TensorId> = plan.operators.iter().flat_map(|op| op.inputs.iter().copied()).collect();
     let constants = read.into_iter().map(|id| plan.tensor(id)).filter(|tensor| matches!(tensor.role, PlanRole::Constant(_)));
-    (handed, Bytes(handed.0 + constants.map(bytes).sum::<u64>() as f64))
+    Meanwhile { handed, pass: Bytes(handed.0 + constants.map(bytes).sum::<u64>() as f64) }
 }
 
 /// First and last operator at which each tensor that an operator writes is needed: an output until the end, an intermediate until

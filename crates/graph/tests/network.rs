@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashSet};
 use support::{draw, relative};
 use warpsight_generate::operators::parse_operator;
 use warpsight_graph::{Graph, Model, ModelCard, Op, Plan, PlanRole, TensorId, evaluate_f64, memory, simplify};
-use warpsight_ir::Bytes;
+use warpsight_ir::{Bytes, Meanwhile};
 
 const MODEL: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../models/text-orientation.onnx");
 
@@ -91,16 +91,16 @@ fn distinct_operators_and_memory() {
     let requests: Vec<_> = ranges.iter().map(request).collect();
     let memory = memory::plan(&requests, &BTreeMap::new());
     assert!(memory.total * 5 < memory.naive, "{memory:?}");
-    assert_eq!(memory::handed_on(&plan).0, memory.peak as f64);
+    assert_eq!(memory::in_pass(&plan).handed.0, memory.peak as f64);
     let of = |text| Plan::of_operator(&parse_operator(text).expect("an operator"), |n| vec![0.0; n]);
     // 8 rows of 100 halves and of each row a maximum and a sum, all needed by the last kernel; one kernel hands nothing on.
-    assert_eq!(memory::handed_on(&of("softmax n=8 c=100 dtype=f16s")).0, 8.0 * (100.0 * 2.0 + 4.0 + 4.0));
-    assert_eq!(memory::handed_on(&of("relu n=8 c=100")).0, 0.0);
+    assert_eq!(memory::in_pass(&of("softmax n=8 c=100 dtype=f16s")).handed.0, 8.0 * (100.0 * 2.0 + 4.0 + 4.0));
+    assert_eq!(memory::in_pass(&of("relu n=8 c=100")), Meanwhile::default());
     // Each constant that an operator reads once.
     let read: HashSet<&TensorId> = plan.operators.iter().flat_map(|op| &op.inputs).collect();
     let constants = read.into_iter().map(|id| plan.tensor(*id)).filter(|tensor| matches!(tensor.role, PlanRole::Constant(_)));
     let bytes: usize = constants.map(|tensor| 4 * tensor.len()).sum();
-    assert_eq!(memory::in_pass(&plan), (Bytes(memory.peak as f64), Bytes((memory.peak + bytes as u64) as f64)));
-    assert_eq!(memory::in_pass(&of("matmul m=8 n=8 k=8")), (Bytes(0.0), Bytes(0.0)));
+    assert_eq!(memory::in_pass(&plan).pass, Bytes((memory.peak + bytes as u64) as f64));
+    assert_eq!(memory::in_pass(&of("matmul m=8 n=8 k=8")), Meanwhile::default());
     assert!(memory.peak <= memory.total && memory.total <= 2 * memory.peak, "{memory:?}");
 }

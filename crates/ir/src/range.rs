@@ -6,7 +6,12 @@
 use crate::program::{BinaryOp, Expr, Name, Program, UnaryOp};
 use crate::types::{Const, Scalar};
 use std::collections::HashMap;
-use std::ops::{Add, Neg, Sub};
+use std::ops::{Add, Neg, Rem, Sub};
+
+/// The greatest common divisor; of 0 the other one. Of a negative number it may be negative.
+pub fn gcd<T: Copy + Default + PartialEq + Rem<Output = T>>(a: T, b: T) -> T {
+    if b == T::default() { a } else { gcd(b, a % b) }
+}
 
 /// An inclusive range. Its numbers have so many bits that sums and products of 64-bit ones are exact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

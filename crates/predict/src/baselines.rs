@@ -1,14 +1,13 @@
 //! What models are held against: simpler ones that others use.
 
 use crate::coarse::Coarse;
-use crate::meanwhile::Meanwhile;
 use crate::model::EachAlone;
 use crate::path::fetches;
 use warpsight_ir::bound::peak;
 use warpsight_ir::occupancy::{Residency, occupancy};
 use warpsight_ir::texture::{Block, Path, Strides};
 use warpsight_ir::{
-    CostModel, Estimate, Family, Kernel, Limiter, Limits, ModelId, NoEstimate, Profile, RankFamily, Ranking, Seconds, Volumes,
+    CostModel, Estimate, Family, Kernel, Limiter, Limits, Meanwhile, ModelId, NoEstimate, Profile, RankFamily, Ranking, Seconds, Volumes,
 };
 
 /// Roofline (Williams et al. 2009): arithmetic at its peak or every tensor moved once, whichever takes longer.

@@ -38,7 +38,6 @@ pub mod doubt;
 pub mod explain;
 pub mod explore;
 pub mod fit;
-mod meanwhile;
 pub mod model;
 pub mod paper000;
 pub mod paper002;
@@ -49,6 +48,5 @@ pub mod time;
 pub mod volumes;
 pub mod walk;
 
-pub use meanwhile::Meanwhile;
 pub use model::{InPass, KernelModel};
 pub use stage::StageRoofline;

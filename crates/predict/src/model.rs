@@ -2,10 +2,10 @@
 
 use crate::coarse::Coarse;
 use crate::doubt::{Pick, Spreads};
-use crate::meanwhile::Meanwhile;
 use crate::volumes::report::{Report, Settings, Work, report};
 use warpsight_ir::{
-    Bytes, Config, CostModel, Estimate, Family, Kernel, Limits, ModelId, NoEstimate, Profile, RankFamily, Ranked, Ranking, Seconds,
+    Bytes, Config, CostModel, Estimate, Family, Kernel, Limits, Meanwhile, ModelId, NoEstimate, Profile, RankFamily, Ranked, Ranking,
+    Seconds,
 };
 
 /// How many configurations are counted exactly for each that is asked for, and at least.

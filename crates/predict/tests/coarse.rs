@@ -3,11 +3,11 @@
 use warpsight_ir::layout::ImageLayout;
 use warpsight_ir::profile::{Fact, Source};
 use warpsight_ir::text::parse;
-use warpsight_ir::{Bytes, Checked, CostModel, Estimate, Kernel, Limiter, NoEstimate, Profile, Seconds, profile};
+use warpsight_ir::{Bytes, Checked, CostModel, Estimate, Kernel, Limiter, Meanwhile, NoEstimate, Profile, Seconds, profile};
 use warpsight_predict::coarse::Coarse;
 use warpsight_predict::coarse::requests::{Lines, Requests, requests};
 use warpsight_predict::time::{Wait, waits};
-use warpsight_predict::{InPass, KernelModel, Meanwhile};
+use warpsight_predict::{InPass, KernelModel};
 
 fn kernel(text: &str) -> Kernel {
     let program = parse(text).unwrap_or_else(|e| panic!("{e}"));

@@ -2,10 +2,10 @@
 
 use warpsight_ir::accesses::text;
 use warpsight_ir::profile::{Cache, Fact, Profile, Source, builtin};
-use warpsight_ir::{Bytes, BytesPerSecond, Checked, CostModel, Cycles, Hertz, Kernel, Limiter, Nest, Seconds};
+use warpsight_ir::{Bytes, BytesPerSecond, Checked, CostModel, Cycles, Hertz, Kernel, Limiter, Meanwhile, Nest, Seconds};
 use warpsight_predict::coarse::Coarse;
 use warpsight_predict::volumes::report::{Report, Settings, Work, report};
-use warpsight_predict::{InPass, KernelModel, Meanwhile};
+use warpsight_predict::{InPass, KernelModel};
 
 fn known<T>(value: T) -> Fact<T> {
     Fact::known(value, Source::Assumed, "a CPU made up for tests")

@@ -1,10 +1,9 @@
 //! No key of the text form without effect: each changes a number of a prediction, or is refused by name. Names change none.
 
 use std::collections::BTreeSet;
-use warpsight_ir::Bytes;
 use warpsight_ir::accesses::text::Document;
 use warpsight_ir::profile::{Fact, builtin};
-use warpsight_predict::Meanwhile;
+use warpsight_ir::{Bytes, Meanwhile};
 use warpsight_predict::volumes::report::Settings;
 use warpsight_predict::volumes::report::unknowns::report_text;
 

@@ -25,7 +25,7 @@ use warpsight_generate::layout::stored;
 use warpsight_graph::memory::in_pass;
 use warpsight_graph::{GraphError, Plan, PlanTensor, evaluate_f64};
 use warpsight_ir::sample::{geometric_error, spearman};
-use warpsight_ir::{Family, KnobValue, Name, Seconds, TimeSource};
+use warpsight_ir::{Family, KnobValue, Meanwhile, Name, Seconds, TimeSource};
 
 /// Optimizes a network.
 pub fn run(path: &Path, args: &Args, target: &mut Target, record: &mut Record, json: bool) -> Result<(), Failure> {
@@ -292,7 +292,7 @@ fn report(rows: &[Row], network: &Network, done: &Done, target: &Target) -> Valu
             value
         })
         .collect();
-    let (handed, pass) = in_pass(network.plan());
+    let Meanwhile { handed, pass } = in_pass(network.plan());
     json!({
         "device": target.device.info().id,
         "device_name": target.device.info().name,

@@ -6,8 +6,7 @@ use warpsight_generate::Passes;
 use warpsight_generate::prune::Allowance;
 use warpsight_graph::Plan;
 use warpsight_graph::memory::in_pass;
-use warpsight_ir::{Profile, RankFamily};
-use warpsight_predict::Meanwhile;
+use warpsight_ir::{Meanwhile, Profile, RankFamily};
 
 /// The model and limits a run judges by.
 pub struct Judging {
@@ -25,8 +24,7 @@ impl Judging {
     }
     /// The same of the kernels of a network, which are launched one after another.
     pub fn in_pass(plan: &Plan, target: &Target, top: u32, runs: u32) -> Self {
-        let (handed, pass) = in_pass(plan);
-        Self::of(Meanwhile { handed, pass }, target, top, runs)
+        Self::of(in_pass(plan), target, top, runs)
     }
     fn of(meanwhile: Meanwhile, target: &Target, top: u32, runs: u32) -> Self {
         Self { model: target.model.get(meanwhile), allowance: target.allowance, passes: target.passes, top: top as usize, runs }

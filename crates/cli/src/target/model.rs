@@ -1,10 +1,10 @@
 //! The models there are.
 
 use clap::ValueEnum;
-use warpsight_ir::RankFamily;
+use warpsight_ir::{Meanwhile, RankFamily};
+use warpsight_predict::InPass;
 use warpsight_predict::baselines::{ReuseDistance, Roofline};
 use warpsight_predict::paper000::Paper000;
-use warpsight_predict::{InPass, Meanwhile};
 
 /// By which model configurations are judged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]

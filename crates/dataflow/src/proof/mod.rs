@@ -16,6 +16,7 @@ mod tests;
 use iteration::Iteration;
 use serde::Serialize;
 use warpsight_ir::occupancy::{GroupNeeds, Residency, Resident, occupancy};
+use warpsight_ir::range::gcd;
 use warpsight_ir::validate::InvalidPipeline;
 use warpsight_ir::{Bytes, Certificate, CheckedPipeline, Firings, Name, Pipeline, StageBody, Step};
 
@@ -172,10 +173,6 @@ fn rounds(ctas: u32, firings: &Firings) -> u64 {
         true if firings.count.is_multiple_of(ctas) => firings.count / ctas,
         true => 1,
     }
-}
-
-fn gcd(a: u64, b: u64) -> u64 {
-    if b == 0 { a } else { gcd(b, a % b) }
 }
 
 /// Tokens of each channel, which all its consumers take as many of as its producer puts.

@@ -11,7 +11,7 @@ use std::ops::Range;
 use warpsight_ir::{BinaryOp, UnaryOp};
 
 /// The expressions, each of which writes a part of what this one does; `None` where results have several terms, or one.
-pub(super) fn in_parts(step: &TensorExpr) -> Option<Vec<TensorExpr>> {
+pub(super) fn parted(step: &TensorExpr) -> Option<Vec<TensorExpr>> {
     if step.is_known() || !step.reduce.is_empty() || !step.before.is_empty() || step.coefficients.is_some() || step.clipped {
         return None;
     }

@@ -17,7 +17,7 @@ const MOST_POSITIONS: i64 = 9;
 const MOST_AGAIN: i64 = 3;
 
 /// The step that pools what the one before it makes.
-pub(super) fn pooling(steps: &[TensorExpr]) -> Option<usize> {
+fn pooling(steps: &[TensorExpr]) -> Option<usize> {
     (1..steps.len()).find(|&at| {
         let (made, by) = (&steps[at - 1], &steps[at]);
         let alone = steps.iter().enumerate().all(|(n, own)| n == at || own.inputs.iter().all(|tensor| tensor.name != made.output.name));
@@ -26,13 +26,13 @@ pub(super) fn pooling(steps: &[TensorExpr]) -> Option<usize> {
     })
 }
 
-/// An operator with what its windows are made of in the kernel of these; `None` where there are none.
-pub(super) fn pooled(operator: &Operator) -> Option<Vec<TensorExpr>> {
+/// The step that pools, and an operator's steps with what its windows are made of in its kernel; `None` where there is none.
+pub(super) fn pooled(operator: &Operator) -> Option<(usize, Vec<TensorExpr>)> {
     let at = pooling(&operator.steps)?;
     let (made, by) = (&operator.steps[at - 1], &operator.steps[at]);
     let own = joined(made, by, window(made, by)?)?;
     let (before, after) = (&operator.steps[..at - 1], &operator.steps[at + 1..]);
-    Some(before.iter().chain([&own]).chain(after).cloned().collect())
+    Some((at, before.iter().chain([&own]).chain(after).cloned().collect()))
 }
 
 /// Where a pooling reads what another step makes, always the same; `None` where it is none, or makes more again than it saves.
@@ -99,7 +99,7 @@ fn joined(made: &TensorExpr, by: &TensorExpr, window: &[Index]) -> Option<Tensor
         let made_forms: Vec<Index> = made_forms.collect::<Option<_>>()?;
         let body = read(&mut builder, &made.inputs, &made.body, &made_forms)?;
         let value = read(&mut builder, &made.inputs, &made.epilogue, &made_forms)?;
-        let value = inside(by, &element, &made.output.shape, value);
+        let value = or_zero(by, &element, &made.output.shape, value);
         // What is pooled stands where it is loaded, which no input of the new expression does.
         let marked = by.body.with_leaves(&mut |leaf| match leaf {
             ScalarExpr::Load { tensor, .. } if by.inputs[*tensor].name == made.output.name => ScalarExpr::Acc,
@@ -120,24 +120,19 @@ fn joined(made: &TensorExpr, by: &TensorExpr, window: &[Index]) -> Option<Tensor
 }
 
 /// A value, 0 where its position is outside of what is pooled, as a load there reads.
-fn inside(by: &TensorExpr, element: &[Index], shape: &[i64], value: ScalarExpr) -> ScalarExpr {
-    let mut all: Option<ScalarExpr> = None;
-    let mut ask = |condition: ScalarExpr| {
-        all = Some(match all.take() {
-            Some(before) => ScalarExpr::binary(BinaryOp::And, before, condition),
-            None => condition,
-        });
-    };
+fn or_zero(by: &TensorExpr, element: &[Index], shape: &[i64], value: ScalarExpr) -> ScalarExpr {
+    let mut inside = vec![];
     for (form, &extent) in element.iter().zip(shape) {
-        let (least, most) = form.range(|a| Interval::below(by.axes[a.0].extent)).ends();
-        if least < 0 {
-            ask(ScalarExpr::binary(BinaryOp::Le, ScalarExpr::Const(0.0), ScalarExpr::Position(form.clone())));
+        let range = form.range(|a| Interval::below(by.axes[a.0].extent));
+        let position = || ScalarExpr::Position(form.clone());
+        if range.lo < 0 {
+            inside.push(ScalarExpr::binary(BinaryOp::Le, ScalarExpr::Const(0.0), position()));
         }
-        if most >= extent {
-            ask(ScalarExpr::binary(BinaryOp::Lt, ScalarExpr::Position(form.clone()), ScalarExpr::Const(extent as f64)));
+        if range.hi >= extent.into() {
+            inside.push(ScalarExpr::binary(BinaryOp::Lt, position(), ScalarExpr::Const(extent as f64)));
         }
     }
-    match all {
+    match inside.into_iter().reduce(|a, b| ScalarExpr::binary(BinaryOp::And, a, b)) {
         Some(condition) => ScalarExpr::select(condition, value, ScalarExpr::Const(0.0)),
         None => value,
     }

@@ -3,6 +3,7 @@
 use super::{Builder, OperatorError, add, at_least, mul, near, operator, tensor};
 use crate::expr::{Combine, Index, Operator, Role, ScalarExpr, Tensor, TensorExpr};
 use warpsight_ir::Scalar;
+use warpsight_ir::range::gcd;
 
 /// One spatial dimension of a sliding window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -257,10 +258,7 @@ struct Phases {
 
 impl Phases {
     fn of(w: &Window, extent: i64) -> Self {
-        let (mut common, mut rest) = (w.stride, w.dilation);
-        while rest != 0 {
-            (common, rest) = (rest, common % rest);
-        }
+        let common = gcd(w.stride, w.dilation);
         let count = w.stride / common;
         let above = w.dilation % w.stride;
         let step = if 2 * above > w.stride { above - w.stride } else { above };

@@ -16,37 +16,18 @@ const AS_PAD: i64 = -1;
 /// Where an operand has the extent of the result.
 const OWN: i64 = 0;
 
-/// The optional keys of two operands, each of which has extent 1 where it is broadcast.
-const BINARY: &[(&str, i64)] = &[
-    ("rows", OWN),
-    ("h", 1),
-    ("w", 1),
-    ("left_n", OWN),
-    ("left_c", OWN),
-    ("left_h", OWN),
-    ("left_w", OWN),
-    ("right_n", OWN),
-    ("right_c", OWN),
-    ("right_h", OWN),
-    ("right_w", OWN),
-];
-/// The same of a choice between two.
-const CHOICE: &[(&str, i64)] = &[
-    ("h", 1),
-    ("w", 1),
-    ("condition_n", OWN),
-    ("condition_c", OWN),
-    ("condition_h", OWN),
-    ("condition_w", OWN),
-    ("left_n", OWN),
-    ("left_c", OWN),
-    ("left_h", OWN),
-    ("left_w", OWN),
-    ("right_n", OWN),
-    ("right_c", OWN),
-    ("right_h", OWN),
-    ("right_w", OWN),
-];
+/// Dimensions of what is broadcast.
+const DIMS: [&str; 4] = ["n", "c", "h", "w"];
+
+/// The operands of what is broadcast. Each has a key for each dimension, `left_n`, for its own extent there.
+fn operands(name: &str) -> &'static [&'static str] {
+    match name {
+        "add" | "mul" => &["left", "right"],
+        "where" => &["condition", "left", "right"],
+        "expand" => &["input"],
+        _ => &[],
+    }
+}
 
 const FORMS: &[Form] = &[
     (
@@ -86,13 +67,13 @@ const FORMS: &[Form] = &[
     ("reduce_log_sum", &["n", "c"], &[]),
     ("reduce_log_sum_exp", &["n", "c"], &[]),
     ("copy", &["n", "c"], &[]),
-    ("add", &["n", "c"], BINARY),
-    ("mul", &["n", "c"], BINARY),
+    ("add", &["n", "c"], &[("rows", OWN), ("h", 1), ("w", 1)]),
+    ("mul", &["n", "c"], &[("rows", OWN), ("h", 1), ("w", 1)]),
     ("relu", &["n", "c"], &[]),
     ("gelu", &["n", "c"], &[]),
     ("gelu_tanh", &["n", "c"], &[]),
-    ("where", &["n", "c"], CHOICE),
-    ("expand", &["n", "c"], &[("h", 1), ("w", 1), ("input_n", 1), ("input_c", OWN), ("input_h", OWN), ("input_w", OWN)]),
+    ("where", &["n", "c"], &[("h", 1), ("w", 1)]),
+    ("expand", &["n", "c"], &[("h", 1), ("w", 1)]),
     ("transpose", &["n", "c"], &[]),
     ("concat", &["n", "c", "parts"], &[]),
     ("split", &["n", "c", "parts"], &[]),
@@ -124,8 +105,9 @@ pub fn forms() -> impl Iterator<Item = String> {
 /// Types of elements by their names: `f32`, `f16s` (half storage, float arithmetic), `f16` (half storage and arithmetic).
 pub const DTYPES: [(&str, Scalar); 3] = [("f32", Scalar::F32), ("f16s", Scalar::F16), ("f16", Scalar::Half)];
 
-fn keys((_, needed, optional): &Form) -> String {
-    let optional = optional.iter().map(|o| format!("[{}=]", o.0));
+fn keys((name, needed, optional): &Form) -> String {
+    let own = operands(name).iter().flat_map(|own| DIMS.map(|d| format!("{own}_{d}")));
+    let optional = optional.iter().map(|o| o.0.to_owned()).chain(own).map(|key| format!("[{key}=]"));
     needed.iter().map(|k| format!("{k}=")).chain(optional).chain(["[dtype=]", "[weights=]"].map(String::from)).collect::<Vec<_>>().join(" ")
 }
 
@@ -380,9 +362,10 @@ impl<'a> Keys<'a> {
                 }
                 continue;
             }
-            let known_key = needed.iter().copied().chain(optional.iter().map(|o| o.0)).find(|k| *k == key);
-            let known_key =
-                known_key.ok_or_else(|| OperatorError::UnknownKey { operator: owned(operator), key: owned(key), known: known() })?;
+            let broadcast = || key.split_once('_').is_some_and(|(own, d)| operands(operator).contains(&own) && DIMS.contains(&d));
+            if !needed.contains(&key) && !optional.iter().any(|own| own.0 == key) && !broadcast() {
+                return Err(OperatorError::UnknownKey { operator: owned(operator), key: owned(key), known: known() });
+            }
             let number: i64 = value.parse().map_err(|_| bad("a whole number"))?;
             let minimum = i64::from(!MAY_BE_ZERO.contains(&key));
             if number < minimum {
@@ -397,7 +380,7 @@ impl<'a> Keys<'a> {
             if values.iter().any(|v| v.0 == key) {
                 return Err(duplicate());
             }
-            values.push((known_key, number));
+            values.push((key, number));
         }
         if let Some(key) = needed.iter().find(|k| !values.iter().any(|v| v.0 == **k)) {
             return Err(OperatorError::MissingKey { operator: owned(operator), key: owned(key), known: known() });
@@ -425,22 +408,22 @@ impl<'a> Keys<'a> {
     /// An operand that is broadcast to these where it is said to have other extents.
     fn operand(&self, name: &str, element: Scalar) -> Result<Tensor, OperatorError> {
         let said = |d: &str| self.get(&format!("{name}_{d}"));
-        let rows = if name == "right" { self.get("rows") } else { OWN };
-        if rows != OWN && said("n") != OWN {
+        // What repeats a row has one.
+        let rows = match name {
+            "right" => self.get("rows"),
+            "input" => 1,
+            _ => OWN,
+        };
+        if name == "right" && rows != OWN && said("n") != OWN {
             let what = "`right_n` beside `rows`".into();
             return Err(OperatorError::Unsupported { operator: self.operator.into(), what });
         }
-        let own = |(extent, d): (i64, &str)| match said(d) {
-            OWN if d == "n" && rows != OWN => rows,
-            OWN => extent,
-            said => said,
-        };
         let extents = self.extents();
-        let dims = ["n", "c", "h", "w"];
-        if let Some(d) = dims[extents.len()..].iter().find(|d| said(d) > 1) {
+        if let Some(d) = DIMS[extents.len()..].iter().find(|d| said(d) > 1) {
             return Err(OperatorError::Mismatch { operator: self.operator.into(), what: format!("`{name}_{d}` is given, and no `{d}`") });
         }
-        let shape: Vec<i64> = extents.into_iter().zip(dims).map(own).collect();
+        let own = |(extent, d): (i64, &str)| [said(d), if d == "n" { rows } else { OWN }].into_iter().find(|e| *e != OWN).unwrap_or(extent);
+        let shape: Vec<i64> = extents.into_iter().zip(DIMS).map(own).collect();
         Ok(tensor(name, &shape, element, Role::Activation))
     }
 

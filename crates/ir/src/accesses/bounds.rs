@@ -3,6 +3,7 @@
 use super::{AccessRef, Accesses, AffineBound, TensorPlace};
 use crate::affine::{Affine, VarId};
 use crate::program::{ImageKind, Name};
+use crate::range::gcd;
 use smallvec::SmallVec;
 use std::fmt;
 
@@ -131,10 +132,6 @@ fn less(terms: &[(VarId, i128)], other: &[(VarId, i128)], times: i128) -> Option
 
 fn wide(form: &Affine) -> Terms {
     form.terms().iter().map(|&(var, c)| (var, c.into())).collect()
-}
-
-fn gcd(a: i128, b: i128) -> i128 {
-    if b == 0 { a } else { gcd(b, a % b) }
 }
 
 /// An interval for each form that conditions judge, its terms without a common factor, the first positive. `None` where they never hold.

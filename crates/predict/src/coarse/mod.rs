@@ -3,7 +3,6 @@
 
 pub mod requests;
 
-use crate::meanwhile::Meanwhile;
 use crate::texture::{Fetch, Images, runs};
 use crate::time::{Counts, Parts, nothing_known, parts, waits};
 use crate::volumes::behind::dram::{Curve, Dram};
@@ -19,7 +18,7 @@ use crate::volumes::kernel::image::ASSUMED;
 use requests::{Lines, Requests, TensorTraffic, requests};
 use warpsight_ir::occupancy::{Residency, occupancy};
 use warpsight_ir::profile::{Cache, Fact};
-use warpsight_ir::{Bytes, Kernel, Limiter, NoEstimate, Profile, Seconds, Unknown};
+use warpsight_ir::{Bytes, Kernel, Limiter, Meanwhile, NoEstimate, Profile, Seconds, Unknown};
 
 /// What coarse counts need of a profile, once for all kernels.
 #[derive(Debug)]

@@ -26,14 +26,13 @@ use super::kernel::gathers::Gather;
 use super::kernel::lanes;
 use super::kernel::subject::{Field, Side, Subject, Touch};
 use super::known::Known;
-use crate::meanwhile::Meanwhile;
 use crate::texture::{self, Fetch, Images};
 use crate::time::{Counts, waits};
 use std::collections::HashSet;
 use std::rc::Rc;
 use warpsight_ir::occupancy::Occupancy;
 use warpsight_ir::profile::Fact;
-use warpsight_ir::{AccessKind, Bytes, Kernel, LoadPath, NoEstimate, Profile, StorePolicy, Unknown};
+use warpsight_ir::{AccessKind, Bytes, Kernel, LoadPath, Meanwhile, NoEstimate, Profile, StorePolicy, Unknown};
 
 /// Work-items of a block along z on every NVIDIA GPU (CUDA C++ Programming Guide, "Technical Specifications per Compute Capability").
 const DEEPEST_OF_NVIDIA: u32 = 64;

@@ -1,5 +1,7 @@
 //! What to believe of a driver's event times.
 
+use warpsight_ir::range::gcd;
+
 /// Whether event times look like times.
 ///
 /// `events` holds, per pass, the nanoseconds each launch took by its events; `wall` the nanoseconds of each pass by the host's
@@ -27,10 +29,6 @@ pub(super) fn quantum(claimed: u64, durations: impl IntoIterator<Item = u64>) ->
     let common = seen.iter().copied().fold(0, gcd);
     // Eight different durations that share a divisor by chance: 2⁻⁸ for the divisor 2, less for others.
     if seen.len() >= 8 { common.max(claimed) } else { claimed }
-}
-
-fn gcd(a: u64, b: u64) -> u64 {
-    if b == 0 { a } else { gcd(b, a % b) }
 }
 
 /// The smallest step of the host's clock, in seconds.

@@ -10,9 +10,8 @@
 use super::histogram::Gaps;
 use super::reuse::{Footprint, bypasses, phases};
 use super::within::Within;
-use crate::meanwhile::Meanwhile;
 use crate::volumes::kernel::subject::{Side, Subject};
-use warpsight_ir::{Bytes, Kernel, Name};
+use warpsight_ir::{Bytes, Kernel, Meanwhile, Name};
 
 /// The memory behind the first-level caches.
 #[derive(Clone, Copy, Debug, PartialEq)]

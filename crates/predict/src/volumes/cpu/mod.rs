@@ -9,7 +9,6 @@
 mod loops;
 
 use crate::coarse::requests::{Requests, TensorTraffic};
-use crate::meanwhile::Meanwhile;
 use crate::time::{Limit, Norms, combined, has_barrier, nothing_known};
 use crate::volumes::behind::crowd::Crowd;
 use crate::volumes::behind::dram::{Between, Curve, Memory, Wave};
@@ -25,8 +24,8 @@ use loops::{Instructions, Loops, has_loop};
 use smallvec::SmallVec;
 use warpsight_ir::profile::Fact;
 use warpsight_ir::{
-    AccessKind, Affine, BytesPerSecond, Kernel, Limiter, NoEstimate, Profile, Seconds, Space, StorePolicy, TensorPlace, TensorUse, Unknown,
-    VarId, VarKind,
+    AccessKind, Affine, BytesPerSecond, Kernel, Limiter, Meanwhile, NoEstimate, Profile, Seconds, Space, StorePolicy, TensorPlace,
+    TensorUse, Unknown, VarId, VarKind,
 };
 
 /// Lines that a core waits for at once where no prefetcher helps: line-fill buffers of L1, 10 to 24 on such cores.

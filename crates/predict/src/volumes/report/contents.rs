@@ -1,13 +1,12 @@
 //! What a report is asked about, and what it holds.
 
 use super::measured::{Compared, Measured};
-use crate::meanwhile::Meanwhile;
 use crate::time::{Limit, Parts};
 use crate::volumes::fitted::caches::Caches;
 use crate::volumes::fitted::expected::Kind;
 use warpsight_ir::accesses::Order;
 use warpsight_ir::occupancy::Occupancy;
-use warpsight_ir::{Kernel, Limiter, Seconds, Volumes};
+use warpsight_ir::{Kernel, Limiter, Meanwhile, Seconds, Volumes};
 
 /// A launch and what it is good for.
 #[derive(Clone, Copy, Debug)]

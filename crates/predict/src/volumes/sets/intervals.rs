@@ -182,7 +182,7 @@ pub fn covered(spans: &[(i64, i64)]) -> u64 {
 }
 
 pub(in crate::volumes) fn gcd(a: i64, b: i64) -> i64 {
-    if b == 0 { a.abs() } else { gcd(b, a % b) }
+    warpsight_ir::range::gcd(a, b).abs()
 }
 
 pub(in crate::volumes) fn lcm(a: i64, b: i64) -> i64 {

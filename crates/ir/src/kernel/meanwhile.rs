@@ -1,13 +1,13 @@
 //! What happens between two launches of a kernel.
 
-use warpsight_ir::Bytes;
+use crate::units::Bytes;
 
 /// What other launches touch before a kernel comes again: nothing where it is launched again and again.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Meanwhile {
     /// What the kernels of a network hand on to each other, which is met again soon.
     pub handed: Bytes,
-    /// That and all constants of the network: what lies between two meetings of one that is [known](warpsight_ir::Kernel::known).
+    /// That and all constants of the network: what lies between two meetings of one that is [known](crate::Kernel::known).
     pub pass: Bytes,
 }
 

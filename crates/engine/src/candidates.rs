@@ -1,12 +1,12 @@
 //! Which of an operator's sequences of expressions is taken: the one whose kernels the model expects to take the least time together.
 
 use crate::EngineError;
-use crate::parallel::each;
 use crate::places::{self, Table};
 use crate::tune::{self, Judge};
 use crate::verify::{check_operator, tolerance};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Mutex;
+use warpsight_generate::parallel::each;
 use warpsight_generate::{Candidate, ExprKey, Operator, Place, ScheduleFamily, TensorExpr, candidates};
 use warpsight_graph::Plan;
 use warpsight_ir::{Config, Seconds};

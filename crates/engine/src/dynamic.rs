@@ -10,13 +10,13 @@ mod tried;
 pub use tried::{Tried, simpler};
 
 use crate::EngineError;
-use crate::parallel::each;
 use crate::tune::{self, Attempt, Judge};
 use fastrand::Rng;
 use generic::Generic;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
+use warpsight_generate::parallel::each;
 use warpsight_generate::{ScheduleFamily, TensorExpr};
 use warpsight_ir::{Config, Family, KnobValue, Name, Ranked, Seconds, SizeParam};
 use warpsight_run::Device;

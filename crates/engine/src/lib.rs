@@ -21,7 +21,6 @@
 pub mod candidates;
 pub mod dynamic;
 pub mod network;
-mod parallel;
 mod places;
 pub mod search;
 pub mod tune;

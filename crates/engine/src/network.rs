@@ -4,7 +4,6 @@
 //! Which place is decided by the model, over the whole network at once (`Network::place`).
 
 use crate::EngineError;
-use crate::parallel::each;
 use crate::places::{self, Table};
 use crate::tune::{self, Candidates, Judge, Observer, Tuned};
 use crate::verify::{blank, check_limits, check_shape, filler, memory_kind};
@@ -13,6 +12,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use warpsight_generate::expr::{Role, Tensor, TensorExpr};
 use warpsight_generate::layout::decode;
+use warpsight_generate::parallel::each;
 use warpsight_generate::{ExprKey, Layout, Passes, Place, ScheduleFamily};
 use warpsight_graph::memory::{self, MemoryPlan, Request, Storage};
 use warpsight_graph::{Plan, PlanRole};

@@ -11,10 +11,10 @@ mod walk;
 pub use walk::Wanted;
 
 use crate::EngineError;
-use crate::parallel::each;
 use crate::tune::{Attempt, Judge, Observer, Tuned, attempt, refused};
 use crate::verify::blank;
 use fastrand::Rng;
+use warpsight_generate::parallel::each;
 use warpsight_generate::{ScheduleFamily, prune};
 use warpsight_ir::sample::median;
 use warpsight_ir::{Checked, Config, Estimate, Family, Feedback, NoEstimate, Ranked, Seconds, Status, TimeSource};

@@ -535,13 +535,6 @@ impl TensorExpr {
         let outside = |(form, extent): (&Index, &i64)| form.eval(|a| point[a.0]).is_none_or(|at| !(0..*extent).contains(&at));
         self.clipped && self.store.iter().zip(&self.output.shape).any(outside)
     }
-    /// The position of a result, a point of [`Self::result_axes`], in the output, row-major; `None` beyond all numbers.
-    pub fn output_position(&self, point: &[i64]) -> Option<usize> {
-        let forms = self.store.iter().zip(&self.output.shape);
-        let at =
-            forms.into_iter().try_fold(0_i64, |at, (form, extent)| at.checked_mul(*extent)?.checked_add(form.eval(|a| point[a.0])?))?;
-        usize::try_from(at).ok()
-    }
     /// All axes, parallel ones first.
     pub fn all_axes(&self) -> impl Iterator<Item = &Axis> {
         self.axes.iter().chain(&self.reduce)

@@ -3,6 +3,7 @@
 use crate::expr::{AxisId, Role, Tensor};
 use half::f16;
 use smallvec::SmallVec;
+use std::ops::Range;
 use warpsight_ir::{Affine, ImageFormat, Scalar};
 
 /// Components of a texel.
@@ -321,18 +322,45 @@ impl Layout {
 
     /// Lays out row-major values; what lies between and behind the elements becomes `fill`.
     pub fn pack(&self, tensor: &Tensor, values: &[f32], fill: f32) -> Vec<u8> {
-        let elements = self.bytes(tensor.element) / u64::from(tensor.element.bytes());
-        let mut placed = vec![fill; elements as usize];
-        for_each_index(&tensor.shape, |flat, index| placed[self.position(index)] = values[flat]);
-        encode(tensor.element, &placed)
+        let (values, fill) = (encode(tensor.element, values), encode(tensor.element, &[fill]));
+        match fill.len() {
+            2 => self.placed::<2>(tensor, &values, &fill),
+            8 => self.placed::<8>(tensor, &values, &fill),
+            _ => self.placed::<4>(tensor, &values, &fill),
+        }
+    }
+
+    /// The same of elements of so many bytes.
+    fn placed<const BYTES: usize>(&self, tensor: &Tensor, values: &[u8], fill: &[u8]) -> Vec<u8> {
+        let (values, fill) = (values.as_chunks::<BYTES>().0, fill.as_chunks::<BYTES>().0);
+        let mut placed = vec![fill[0]; (self.bytes(tensor.element) / u64::from(tensor.element.bytes())) as usize];
+        self.for_each_position(&tensor.shape, |flat, position| placed[position] = values[flat]);
+        placed.into_flattened()
     }
 
     /// The inverse of [`Layout::pack`]: row-major values.
     pub fn unpack(&self, tensor: &Tensor, bytes: &[u8]) -> Vec<f32> {
         let placed = decode(tensor.element, bytes);
         let mut values = vec![0.0; tensor.len()];
-        for_each_index(&tensor.shape, |flat, index| values[flat] = placed[self.position(index)]);
+        self.for_each_position(&tensor.shape, |flat, position| values[flat] = placed[position]);
         values
+    }
+
+    /// The number of each element of a shape, row-major, and its [position](Self::position): a sum of what its place in each dimension adds.
+    fn for_each_position(&self, shape: &[i64], mut f: impl FnMut(usize, usize)) {
+        let mut added: Vec<Vec<usize>> = shape.iter().map(|&extent| vec![0; extent as usize]).collect();
+        let mut stride = 1;
+        for axis in self.axes.iter().rev() {
+            for (index, own) in added[axis.dim].iter_mut().enumerate() {
+                *own += self.digit(axis, index as i64) as usize * stride;
+            }
+            stride *= axis.extent as usize;
+        }
+        let Some((inner, outer)) = added.split_last() else { return };
+        for_each_index(&shape[..outer.len()], |row, index| {
+            let first: usize = outer.iter().zip(index).map(|(own, &index)| own[index as usize]).sum();
+            inner.iter().enumerate().for_each(|(at, own)| f(row * inner.len() + at, first + own));
+        });
     }
 }
 
@@ -343,9 +371,19 @@ pub type Coord = Affine<AxisId>;
 pub type Coords = SmallVec<[Coord; 4]>;
 
 /// Every index of a shape in row-major order, with its number.
-pub fn for_each_index(shape: &[i64], mut f: impl FnMut(usize, &[i64])) {
+pub fn for_each_index(shape: &[i64], f: impl FnMut(usize, &[i64])) {
+    for_indices(shape, 0..shape.iter().product::<i64>() as usize, f);
+}
+
+/// The same of those with these numbers.
+pub fn for_indices(shape: &[i64], numbers: Range<usize>, mut f: impl FnMut(usize, &[i64])) {
     let mut index = vec![0; shape.len()];
-    for flat in 0..shape.iter().product::<i64>() as usize {
+    let mut rest = numbers.start as i64;
+    for (own, &extent) in index.iter_mut().zip(shape).rev() {
+        *own = rest % extent.max(1);
+        rest /= extent.max(1);
+    }
+    for flat in numbers {
         f(flat, &index);
         for d in (0..shape.len()).rev() {
             index[d] += 1;

@@ -23,6 +23,7 @@ pub mod layout;
 pub mod names;
 pub mod nest;
 pub mod operators;
+pub mod parallel;
 pub mod parts;
 pub mod passes;
 pub mod program;

@@ -15,7 +15,7 @@ use crate::plan::lower::{Lowered, Source, lower};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use warpsight_generate::expr::{Evaluator, Operator, Role, Tensor, TensorExpr};
-use warpsight_generate::layout::{for_each_index, known, stored};
+use warpsight_generate::layout::{known, stored};
 use warpsight_generate::operators::{copy, external_inputs, temporaries};
 use warpsight_generate::{ExprKey, parts};
 use warpsight_ir::{Name, Scalar};
@@ -303,18 +303,8 @@ impl Plan {
 /// All elements of an expression's output, or the point that is stored outside of it. Where it writes a part the others are what they were, if there
 /// were any.
 fn evaluate_step(step: &TensorExpr, inputs: &[&[f64]], held: &[f64]) -> Result<Vec<f64>, Vec<i64>> {
-    let mut output = if held.len() == step.output.len() { held.to_vec() } else { vec![f64::NAN; step.output.len()] };
-    let mut unplaced = None;
-    let evaluator = Evaluator::new(step, inputs);
-    let rows: Vec<i64> = step.axes.iter().map(|a| a.extent).collect();
-    for_each_index(&rows, |_, row| {
-        evaluator.row(row, |point, value| match step.output_position(point).and_then(|flat| output.get_mut(flat)) {
-            _ if step.leaves_out(point) => {}
-            Some(element) => *element = value,
-            None => unplaced = unplaced.take().or(Some(point.to_vec())),
-        });
-    });
-    unplaced.map_or(Ok(output), Err)
+    let held = if held.len() == step.output.len() { held.to_vec() } else { vec![f64::NAN; step.output.len()] };
+    Evaluator::new(step, inputs).output(held)
 }
 
 /// A plan under construction.

@@ -423,6 +423,7 @@ pub fn show_operator(
         "op": text,
         "device": target.device.info().id,
         "driver": target.device.info().driver,
+        "profile": target.profile.name,
         "candidates": done.choice.candidates.iter().map(|c| c.total).sum::<usize>(),
         "ranked": done.choice.candidates.iter().map(|c| c.left).sum::<usize>(),
         "pruned": pruned,

@@ -1,7 +1,7 @@
 //! One Program for all sizes of a dimension.
 
-use crate::parallel::each;
 use warpsight_generate::ScheduleFamily;
+use warpsight_generate::parallel::each;
 use warpsight_ir::generalise::{around, generalise, is, shape};
 use warpsight_ir::{Checked, Config, Expr, Family, Kernel, Program, SizeParam, Stmt, specialise};
 

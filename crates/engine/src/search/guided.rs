@@ -9,11 +9,11 @@ use super::facts::row;
 use super::walk::{Walk, Wanted};
 use super::{Earlier, Ran, Timed};
 use crate::EngineError;
-use crate::parallel::each;
 use crate::tune::Judge;
 use std::collections::{HashMap, HashSet};
 use std::time::Instant;
 use warpsight_generate::ScheduleFamily;
+use warpsight_generate::parallel::each;
 use warpsight_ir::{Checked, Config, Estimate, Family, Kernel, NoEstimate, Ranked, Seconds};
 
 /// Configurations that are timed between two times of learning.

@@ -1,8 +1,11 @@
 //! What expressions mean, in `f64`: the reference that every kernel is verified against.
 
 use super::terms::{Position, Terms};
-use super::{AxisId, Index, Pass, ScalarExpr, TensorExpr, apply_binary, apply_unary};
+use super::{AxisId, Combine, Index, Pass, ScalarExpr, TensorExpr, apply_binary, apply_unary};
+use crate::layout::for_indices;
+use crate::parallel::each;
 use smallvec::SmallVec;
+use std::sync::atomic::{AtomicU64, Ordering};
 use warpsight_ir::interpret::rounded;
 use warpsight_ir::range::Interval;
 use warpsight_ir::{BinaryOp, Scalar, UnaryOp};
@@ -11,6 +14,8 @@ use warpsight_ir::{BinaryOp, Scalar, UnaryOp};
 pub struct Evaluator<'a, T> {
     expr: &'a TensorExpr,
     passes: Vec<Walk<'a, T>>,
+    /// Where a result is stored.
+    place: Position,
 }
 
 /// One walk over the reduction axes.
@@ -54,6 +59,38 @@ struct Known<'a> {
     before: &'a [f64],
 }
 
+/// Values that are computed by one thread, at least.
+const AT_ONCE: usize = 1 << 16;
+
+impl<T: Copy + Into<f64> + Sync> Evaluator<'_, T> {
+    /// The output with all results that are stored, computed on as many processors as there are, and what it held elsewhere.
+    ///
+    /// # Errors
+    /// The point of a result that is stored outside of it.
+    pub fn output(&self, held: Vec<f64>) -> Result<Vec<f64>, Vec<i64>> {
+        let extents: Vec<i64> = self.expr.axes.iter().map(|axis| axis.extent).collect();
+        let rows = extents.iter().product::<i64>() as usize;
+        let some = (AT_ONCE / self.expr.work_per_row()).max(1);
+        let parts: Vec<_> = (0..rows).step_by(some).map(|first| first..rows.min(first + some)).collect();
+        // Each result has an element of its own.
+        let output: Vec<AtomicU64> = held.into_iter().map(|value| AtomicU64::new(value.to_bits())).collect();
+        let unplaced = each(&parts, |part| {
+            let mut unplaced = None;
+            for_indices(&extents, part.clone(), |_, row| {
+                self.row(row, |point, position, value| match output.get(position) {
+                    Some(element) => element.store(value.to_bits(), Ordering::Relaxed),
+                    None => unplaced = unplaced.take().or_else(|| Some(point.to_vec())),
+                });
+            });
+            unplaced
+        });
+        match unplaced.into_iter().flatten().next() {
+            Some(point) => Err(point),
+            None => Ok(output.into_iter().map(|element| f64::from_bits(element.into_inner())).collect()),
+        }
+    }
+}
+
 impl<'a, T: Copy + Into<f64>> Evaluator<'a, T> {
     /// Of one slice per input.
     pub fn new(expr: &'a TensorExpr, inputs: &[&'a [T]]) -> Self {
@@ -68,7 +105,7 @@ impl<'a, T: Copy + Into<f64>> Evaluator<'a, T> {
     pub(super) fn of_one(expr: &'a TensorExpr, inputs: &[&'a [T]]) -> Self {
         let node = |scalar| Node::of(scalar, expr, inputs);
         let walk = |pass: Pass<'a>| Walk { pass, body: node(pass.body), epilogue: node(pass.epilogue), terms: None };
-        Self { expr, passes: expr.passes().map(walk).collect() }
+        Self { expr, passes: expr.passes().map(walk).collect(), place: Position::new(&expr.store, &expr.output.shape) }
     }
 
     /// The value of one result, a point of [`TensorExpr::result_axes`].
@@ -80,14 +117,17 @@ impl<'a, T: Copy + Into<f64>> Evaluator<'a, T> {
         self.own(&mut all, &before)
     }
 
-    /// The same of all results of a point of the parallel axes, in order.
-    pub fn row(&self, row: &[i64], mut f: impl FnMut(&[i64], f64)) {
-        let mut all: Vec<i64> = row.iter().copied().chain(self.expr.reduce.iter().map(|_| 0)).collect();
+    /// The same of all results of a point of the parallel axes that are stored, in order: each with its point and its position in the output,
+    /// row-major, which no output has where an expression stores outside of its own.
+    pub fn row(&self, row: &[i64], mut f: impl FnMut(&[i64], usize, f64)) {
+        let mut all: SmallVec<[i64; 8]> = row.iter().copied().chain(self.expr.reduce.iter().map(|_| 0)).collect();
         let before = self.reductions(&mut all);
         let results = self.expr.result_axes().count();
         loop {
-            let value = self.own(&mut all, &before);
-            f(&all[..results], value);
+            if !self.expr.leaves_out(&all[..results]) {
+                let value = self.own(&mut all, &before);
+                f(&all[..results], self.place.at(&all), value);
+            }
             if !self.expr.stores_each() || !self.next(&mut all) {
                 return;
             }
@@ -130,7 +170,10 @@ impl<'a, T: Copy + Into<f64>> Evaluator<'a, T> {
         let mut acc = pass.combine.start();
         all[self.expr.axes.len()..].fill(0);
         if let Some(terms) = terms {
-            return terms.combine(all, acc, |acc, value| apply_binary(pass.combine.operation(), acc, value));
+            return match pass.combine {
+                Combine::Sum => terms.combine(all, acc, |acc, value| acc + value),
+                other => terms.combine(all, acc, |acc, value| apply_binary(other.operation(), acc, value)),
+            };
         }
         loop {
             let factor = pass.coefficients.map_or(1.0, |own| own.value(|a| all[a.0]));

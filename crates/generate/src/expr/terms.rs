@@ -33,6 +33,7 @@ impl Position {
         at
     }
 
+    #[inline]
     pub(super) fn at(&self, point: &[i64]) -> usize {
         self.terms.iter().fold(self.constant, |at, &(a, step)| at.wrapping_add(step.wrapping_mul(point[a]))) as usize
     }

@@ -4,7 +4,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 /// What `f` makes of each item, in their order.
-pub(crate) fn each<T: Sync, R: Send>(items: &[T], f: impl Fn(&T) -> R + Sync) -> Vec<R> {
+pub fn each<T: Sync, R: Send>(items: &[T], f: impl Fn(&T) -> R + Sync) -> Vec<R> {
+    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(items.len());
+    if threads < 2 {
+        return items.iter().map(f).collect();
+    }
     let next = AtomicUsize::new(0);
     let made = Mutex::new(Vec::with_capacity(items.len()));
     let work = || {
@@ -13,7 +17,6 @@ pub(crate) fn each<T: Sync, R: Send>(items: &[T], f: impl Fn(&T) -> R + Sync) ->
             made.lock().unwrap_or_else(PoisonError::into_inner).push((at, own));
         }
     };
-    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(items.len());
     std::thread::scope(|scope| (0..threads).for_each(|_| drop(scope.spawn(work))));
     let mut made = made.into_inner().unwrap_or_else(PoisonError::into_inner);
     made.sort_by_key(|own| own.0);

@@ -92,6 +92,7 @@ fn several_kernels_are_one_sequence() {
     let report = json(&command(&folder.path().join("s"), &args).output().expect("starts"));
     let steps = report["steps"].as_array().map(Vec::len);
     assert!(steps >= Some(2), "{report}");
+    assert_eq!(report["profile"], "sim-adreno640");
     assert_eq!(report["candidates"].as_u64().expect("a count"), report["ranked"].as_u64().expect("a count") + sum(&report["pruned"]));
     let launch: Value = serde_json::from_slice(&std::fs::read(out.join("launch.json")).expect("written")).expect("JSON");
     assert_eq!(launch["shapes"][0]["launches"].as_array().map(Vec::len), steps);

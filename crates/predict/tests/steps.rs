@@ -2,10 +2,12 @@
 
 use std::collections::HashMap;
 use warpsight_ir::accesses::text;
+use warpsight_ir::profile::builtin;
 use warpsight_ir::{AccessKind, Affine, Kernel, Nest, TensorPlace};
 use warpsight_predict::volumes::behind::dram::{Between, Cause, Curve, Dram, Memory, Wave};
 use warpsight_predict::volumes::behind::steps::dram;
 use warpsight_predict::volumes::kernel::subject::Subject;
+use warpsight_predict::volumes::report::{Settings, Work, report};
 
 const STRICT: Curve = Curve { capacity: 1.0, steepness: 1e4, spread: 0.625, in_step: None, within: None };
 const LINE: u32 = 64;
@@ -200,4 +202,26 @@ fn volumes_of_planes_of_several_channels_are_near_every_touch_counted() {
         let (median, most) = (off[off.len() / 2], off[off.len() * 9 / 10]);
         assert!(median <= 0.02 && most <= 0.2, "{what}: {median} {most}");
     }
+}
+
+/// Blocks that store a piece of 32 B of each of eight lines of 256 B, all first pieces before the second ones, or a line's pieces one after another.
+fn pieces(first: &str, then: &str, grid: &str) -> f64 {
+    let kernel = kernel(&format!(
+        "name = \"pieces\"\nblock = [8, 8]\ngrid = {grid}\nregisters = 16\n[[field]]\nname = \"A\"\nelement = \"f32\"\n\
+         dims = [8, 8, 8, 512]\nstore = [[\"lx\", \"{first}\", \"ly\", \"{then}\"]]\n"
+    ));
+    let on = builtin("sim-adreno740").unwrap().unwrap();
+    let points = kernel.launch.group_count() * u64::from(kernel.launch.group_size());
+    let found = report(&Work { kernel: &kernel, points }, &on, &Settings::default()).unwrap();
+    found.volumes.dram_store.unwrap() * points as f64
+}
+
+#[test]
+fn a_line_that_is_given_up_half_filled_is_written_whole() {
+    let all = 4.0 * 8.0 * 8.0 * 8.0 * 512.0;
+    // Eight times as much as the cache holds: no line waits for its second piece.
+    let apart = pieces("by", "bx", "[512, 8]");
+    assert!((apart / all - 8.0).abs() < 0.1, "{apart} of {all}");
+    let together = pieces("bx", "by", "[8, 512]");
+    assert!((together / all - 1.0).abs() < 0.1, "{together} of {all}");
 }

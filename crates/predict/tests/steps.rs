@@ -204,24 +204,46 @@ fn volumes_of_planes_of_several_channels_are_near_every_touch_counted() {
     }
 }
 
-/// Blocks that store a piece of 32 B of each of eight lines of 256 B, all first pieces before the second ones, or a line's pieces one after another.
-fn pieces(first: &str, then: &str, grid: &str) -> f64 {
-    let kernel = kernel(&format!(
-        "name = \"pieces\"\nblock = [8, 8]\ngrid = {grid}\nregisters = 16\n[[field]]\nname = \"A\"\nelement = \"f32\"\n\
-         dims = [8, 8, 8, 512]\nstore = [[\"lx\", \"{first}\", \"ly\", \"{then}\"]]\n"
-    ));
+/// Bytes that a launch on the simulated Adreno 740 writes to memory.
+fn written(kernel: &Kernel) -> f64 {
     let on = builtin("sim-adreno740").unwrap().unwrap();
     let points = kernel.launch.group_count() * u64::from(kernel.launch.group_size());
-    let found = report(&Work { kernel: &kernel, points }, &on, &Settings::default()).unwrap();
+    let found = report(&Work { kernel, points }, &on, &Settings::default()).unwrap();
     found.volumes.dram_store.unwrap() * points as f64
 }
 
+/// Bytes that a launch on the simulated Adreno 740 writes, over those that it stores: four lines of 256 B a row, in halves.
+fn halves(stores: &[(u32, u32)]) -> f64 {
+    let stores: Vec<String> = stores.iter().map(|(half, line)| format!("[\"lx\", {half}, {line}, \"ly\", \"bx\"]")).collect();
+    let kernel = kernel(&format!(
+        "name = \"halves\"\nblock = [32, 2]\ngrid = [512]\nregisters = 16\n[[field]]\nname = \"A\"\nelement = \"f32\"\n\
+         dims = [32, 2, 4, 2, 512]\nstore = [{}]\n",
+        stores.join(", ")
+    ));
+    written(&kernel) / (4.0 * 32.0 * 2.0 * 4.0 * 2.0 * 512.0)
+}
+
 #[test]
-fn a_line_that_is_given_up_half_filled_is_written_whole() {
-    let all = 4.0 * 8.0 * 8.0 * 8.0 * 512.0;
-    // Eight times as much as the cache holds: no line waits for its second piece.
-    let apart = pieces("by", "bx", "[512, 8]");
-    assert!((apart / all - 8.0).abs() < 0.1, "{apart} of {all}");
-    let together = pieces("bx", "by", "[8, 512]");
-    assert!((together / all - 1.0).abs() < 0.1, "{together} of {all}");
+fn stores_come_in_the_order_of_the_program_and_lines_are_written_whole() {
+    let by_line: Vec<(u32, u32)> = (0..8).map(|n| (n % 2, n / 2)).collect();
+    let by_half: Vec<(u32, u32)> = (0..8).map(|n| (n / 4, n % 4)).collect();
+    // A wave stores 196 KB before a line's second half comes, or no more than 49 KB.
+    let (once, twice) = (halves(&by_line), halves(&by_half));
+    assert!((once - 1.0).abs() < 0.1 && (twice - 2.0).abs() < 0.15, "{once} {twice}");
+}
+
+/// Eight blocks that load 128 lines of their own together, meet, and load them again.
+const AGAIN: &str = "name = \"again\"\nblock = [64]\ngrid = [8]\nregisters = 16\n[[field]]\nname = \"A\"\nelement = \"f32\"\ndims = [64, 4, 8]\n\
+    load = [[\"lx\", 0, \"bx\"], [\"lx\", 1, \"bx\"], [\"lx\", 2, \"bx\"], [\"lx\", 3, \"bx\"]]\n";
+
+#[test]
+fn what_is_loaded_behind_a_barrier_is_loaded_later() {
+    let again = AGAIN.split_once("[[field]]").unwrap().1.replace("element = \"f32\"\ndims = [64, 4, 8]\n", "");
+    let kernel = kernel(&format!("{AGAIN}[[barrier]]\n[[field]]{again}"));
+    let all = 64.0 * 4.0 * 8.0 * 4.0;
+    for (lines, sweeps) in [(140, 0.0), (100, 2.0)] {
+        let found = counted(&kernel, 8, lines).load;
+        assert!((found - sweeps * all).abs() < 0.02 * all, "{lines}: {found} of {all}");
+        assert!((brute(&kernel, 8, lines)[0] - sweeps * all).abs() < 0.02 * all, "{lines}");
+    }
 }

@@ -140,14 +140,9 @@ mod tests {
 
     /// The same, which store their sum so often.
     fn ending(groups: u32, trips: u32, stores: u32) -> Estimate {
-        launch((groups, 64), trips, stores)
-    }
-
-    /// The same by groups of so many lanes.
-    fn launch((groups, lanes): (u32, u32), trips: u32, stores: u32) -> Estimate {
         let stored: String = (0..stores).map(|n| format!("o[{n}, g, l] = s\n")).collect();
         let text = format!(
-            "program sums {{\n  read buffer i: f32[{trips}, {groups}, {lanes}]\n  write buffer o: f32[{stores}, {groups}, {lanes}]\n  groups g = {groups}\n  lanes l = {lanes}\n  {{\n    \
+            "program sums {{\n  read buffer i: f32[{trips}, {groups}, 64]\n  write buffer o: f32[{stores}, {groups}, 64]\n  groups g = {groups}\n  lanes l = 64\n  {{\n    \
              var s: f32 = 0.0\n    for n in 0..{trips} unroll none {{\n      let t = i[n, g, l]\n      s = s + t\n    }}\n    {stored}  }}\n}}\n"
         );
         let program = Checked::new(text::parse(&text).expect("parses")).expect("valid");
@@ -173,18 +168,6 @@ mod tests {
         // Of a thousand most wait at the same time, and none is faster than what units do.
         let each = (many.time.0 - launch) / 1600.0;
         assert!(each < 0.15 * (alone.time.0 - launch) && many.time.0 >= launch + longest(&many), "{many:?} {alone:?}");
-    }
-
-    #[test]
-    fn cores_with_more_groups_have_more_of_what_all_share() {
-        // Three groups that wait for memory on two cores: one has two of them, and two thirds of memory.
-        let busy = |groups| {
-            let own = launch((groups, 1024), 256, 1);
-            assert_eq!(of(&own, Limiter::Dram), own.limits.0.iter().map(|own| own.1.0).fold(0.0, f64::max), "{own:?}");
-            own.time.0 - of(&own, Limiter::Launch)
-        };
-        let times = busy(3) / busy(2);
-        assert!((1.4..1.7).contains(&times), "{times}");
     }
 
     #[test]

@@ -2,10 +2,12 @@
 
 use std::collections::HashMap;
 use warpsight_ir::accesses::text;
+use warpsight_ir::profile::builtin;
 use warpsight_ir::{AccessKind, Affine, Kernel, Nest, TensorPlace};
 use warpsight_predict::volumes::behind::dram::{Between, Cause, Curve, Dram, Memory, Wave};
 use warpsight_predict::volumes::behind::steps::dram;
 use warpsight_predict::volumes::kernel::subject::Subject;
+use warpsight_predict::volumes::report::{Settings, Work, report};
 
 const STRICT: Curve = Curve { capacity: 1.0, steepness: 1e4, spread: 0.625, in_step: None, within: None };
 const LINE: u32 = 64;
@@ -199,5 +201,49 @@ fn volumes_of_planes_of_several_channels_are_near_every_touch_counted() {
         off.sort_unstable_by(f64::total_cmp);
         let (median, most) = (off[off.len() / 2], off[off.len() * 9 / 10]);
         assert!(median <= 0.02 && most <= 0.2, "{what}: {median} {most}");
+    }
+}
+
+/// Bytes that a launch on the simulated Adreno 740 writes to memory.
+fn written(kernel: &Kernel) -> f64 {
+    let on = builtin("sim-adreno740").unwrap().unwrap();
+    let points = kernel.launch.group_count() * u64::from(kernel.launch.group_size());
+    let found = report(&Work { kernel, points }, &on, &Settings::default()).unwrap();
+    found.volumes.dram_store.unwrap() * points as f64
+}
+
+/// Bytes that a launch on the simulated Adreno 740 writes, over those that it stores: four lines of 256 B a row, in halves.
+fn halves(stores: &[(u32, u32)]) -> f64 {
+    let stores: Vec<String> = stores.iter().map(|(half, line)| format!("[\"lx\", {half}, {line}, \"ly\", \"bx\"]")).collect();
+    let kernel = kernel(&format!(
+        "name = \"halves\"\nblock = [32, 2]\ngrid = [512]\nregisters = 16\n[[field]]\nname = \"A\"\nelement = \"f32\"\n\
+         dims = [32, 2, 4, 2, 512]\nstore = [{}]\n",
+        stores.join(", ")
+    ));
+    written(&kernel) / (4.0 * 32.0 * 2.0 * 4.0 * 2.0 * 512.0)
+}
+
+#[test]
+fn stores_come_in_the_order_of_the_program_and_lines_are_written_whole() {
+    let by_line: Vec<(u32, u32)> = (0..8).map(|n| (n % 2, n / 2)).collect();
+    let by_half: Vec<(u32, u32)> = (0..8).map(|n| (n / 4, n % 4)).collect();
+    // A wave stores 196 KB before a line's second half comes, or no more than 49 KB.
+    let (once, twice) = (halves(&by_line), halves(&by_half));
+    assert!((once - 1.0).abs() < 0.1 && (twice - 2.0).abs() < 0.15, "{once} {twice}");
+}
+
+/// Eight blocks that load 128 lines of their own together, meet, and load them again.
+const AGAIN: &str = "name = \"again\"\nblock = [64]\ngrid = [8]\nregisters = 16\n[[field]]\nname = \"A\"\nelement = \"f32\"\ndims = [64, 4, 8]\n\
+    load = [[\"lx\", 0, \"bx\"], [\"lx\", 1, \"bx\"], [\"lx\", 2, \"bx\"], [\"lx\", 3, \"bx\"]]\n";
+
+#[test]
+fn what_is_loaded_behind_a_barrier_is_loaded_later() {
+    let again = AGAIN.split_once("[[field]]").unwrap().1.replace("element = \"f32\"\ndims = [64, 4, 8]\n", "");
+    let kernel = kernel(&format!("{AGAIN}[[barrier]]\n[[field]]{again}"));
+    let all = 64.0 * 4.0 * 8.0 * 4.0;
+    for (lines, sweeps) in [(140, 0.0), (100, 2.0)] {
+        let found = counted(&kernel, 8, lines).load;
+        assert!((found - sweeps * all).abs() < 0.02 * all, "{lines}: {found} of {all}");
+        assert!((brute(&kernel, 8, lines)[0] - sweeps * all).abs() < 0.02 * all, "{lines}");
     }
 }

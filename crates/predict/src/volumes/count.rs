@@ -355,7 +355,9 @@ fn behind_l2(
     let fetch = m.dram_fetch.get().map_or(sizes.sector, |bytes| bytes.0 as u32);
     let last_level = m.llc.bytes.get().map(|bytes| bytes.0 * f64::from(m.llc.instances.get().copied().unwrap_or(1)));
     let last_level = last_level.map(|bytes| (bytes, caches.last(on)));
-    let memory = Memory { fetch, write: sizes.sector, l2_effective, last_level, between };
+    // A cache gives back what it is filled by, however little of it was stored.
+    let write = m.sector.get().map_or(sizes.sector, |bytes| bytes.0 as u32);
+    let memory = Memory { fetch, write, l2_effective, last_level, between };
     let cores = on.execution.cores.known_as("execution.cores")?;
     let wave = Wave { blocks: u64::from(*cores) * u64::from(resident.groups) };
     let fitted = caches.second(on);

@@ -3,7 +3,7 @@
 //! A warp issues what it loads together, waits until it is there, computes, and goes on; its arithmetic and each of its requests take their turn
 //! at a unit that serves one after another. So a warp waits for units that others keep busy only where it comes when they do, which no norm of
 //! limiters says. What the units do is [`crate::time`]'s, limiter by limiter; here it is shared out to the pieces of a warp's life, by
-//! what each asks for; but load-store units move whole sectors here, and take stores, too. A core has its share of what lies behind the cores.
+//! what each asks for; but load-store units move whole sectors here, and take stores, too. A core has its groups' share of what lies behind the cores.
 //! Groups that a core holds together begin and end together, as they do where nothing is recorded ([`crate::volumes::behind::steps`]).
 
 mod pieces;
@@ -27,8 +27,7 @@ pub struct Warps {
     groups: (f64, f64),
     /// Warps of a group, and of the launch.
     warps: (usize, f64),
-    /// Cores, and those that have a group.
-    cores: (f64, f64),
+    cores: f64,
     schedulers: usize,
     /// What texture units take for lines that come, of the launch.
     filling: Seconds,
@@ -62,7 +61,7 @@ impl Warps {
             pieces: Pieces::of(exact, on, warps)?,
             groups: ((groups / cores).ceil(), groups_at_once(counts, on).ok()?),
             warps: (own, warps),
-            cores: (cores, cores.min(groups)),
+            cores,
             schedulers: on.probed.schedulers.get().map_or(1, |&all| (all as usize).max(1)),
             filling: counts.images.as_ref().map_or(Seconds::ZERO, |images| filling(images, on)),
             textures: on.memory.texture_l1.instances.get().map_or(1, |&all| (f64::from(all) / cores) as usize).max(1),
@@ -80,8 +79,8 @@ impl Warps {
     pub fn seconds(&self, limits: &[Limit], between: Seconds, clock: Option<Hertz>) -> Seconds {
         let clock = clock.unwrap_or(self.clock).0;
         let of = |limiter| limits.iter().find(|own| own.0 == limiter).and_then(|own| own.1.as_ref().ok()).map_or(0.0, |own| own.0);
-        // Limiters of cores are of the busiest one, the others of all together.
-        let (busiest, even, active) = (self.warps.1 / self.warps.0 as f64 / self.groups.0, self.cores.0, self.cores.1);
+        // Limiters of cores are of the busiest one; of what is behind them it has as much as it has groups.
+        let (busiest, even) = (self.warps.1 / self.warps.0 as f64 / self.groups.0, self.cores);
         let each = |seconds: f64, cores: f64, asked: f64| if asked > 0.0 { seconds * cores / asked } else { 0.0 };
         let asked = self.pieces.asked;
         let mut busy = [0.0; UNITS];
@@ -89,10 +88,8 @@ impl Warps {
         let textures = even * self.textures as f64;
         busy[Unit::Lines as usize] = each(self.filling.0, textures, asked[Unit::Lines as usize]);
         busy[Unit::Texels as usize] = self.fetches.map_or(0.0, |bandwidth| textures / bandwidth);
-        for (unit, limiter, cores) in
-            [(Unit::Local, Limiter::Local, busiest), (Unit::Second, Limiter::L2, active), (Unit::Memory, Limiter::Dram, active)]
-        {
-            busy[unit as usize] = each(of(limiter), cores, asked[unit as usize]);
+        for (unit, limiter) in [(Unit::Local, Limiter::Local), (Unit::Second, Limiter::L2), (Unit::Memory, Limiter::Dram)] {
+            busy[unit as usize] = each(of(limiter), busiest, asked[unit as usize]);
         }
         let slot = self.schedulers as f64 / self.rate / clock;
         let computing = of(Limiter::Issue).max(of(Limiter::Fp)) * self.schedulers as f64;

@@ -124,13 +124,15 @@ impl<'a> Device<'a> {
             (_, None) => [part(*counts.l2_load.as_ref().ok()?, counts.requested); 2],
             (_, Some((asked, beyond))) => [part(*counts.l2_load.as_ref().ok()? - beyond, counts.requested - asked), part(beyond, asked)],
         };
+        // A store may have more written than it stores: the rest of its lines.
+        let each = |bytes: f64, of: f64| if of > 0.0 { bytes / of } else { 0.0 };
         let moved = counts.dram.as_ref().ok()?.per_field.iter().enumerate();
         Some(Self {
             latency: [first, l2, last.max(l2)],
             texture_latency: m.texture_l1.latency.get().map(|own| own.0),
             images: counts.images.as_ref(),
             beyond,
-            moved: moved.map(|(field, own)| [part(own.1, requested(field, false)), part(own.2, requested(field, true))]).collect(),
+            moved: moved.map(|(field, own)| [part(own.1, requested(field, false)), each(own.2, requested(field, true))]).collect(),
         })
     }
 }

@@ -3,7 +3,7 @@
 //! one after another).
 //! .
 //! Such a wave is one thread whose accesses touch what all its blocks touch, and its life is a tree: parts follow each other, loops repeat
-//! parts. A part is a run of loads, which are under way together, a store, or a loop; what one execution of it touches is the footprint of
+//! parts. A part is a run of loads that no barrier divides, which are under way together, a store, or a loop; what one execution of it touches is the footprint of
 //! the resident blocks. Parts that follow each other touch the sum of their lines less those of both together again, a loop of n trips n times
 //! the lines of a trip less its own; in between lies what one part touches of all fields. So all that is met again within a wave has a
 //! distance in bytes, which it survives or not ([`Curve`]). What later waves meet again lies as far apart as [`super::dram`] says, and what a
@@ -44,6 +44,10 @@ impl Steps {
         let mut items: Vec<Item> =
             subject.fields.iter().enumerate().flat_map(|(field, own)| own.touches.iter().map(move |touch| Item { field, touch })).collect();
         items.sort_by_key(|item| item.touch.position);
+        // Loads come as early as anything allows; stores that nothing divides come in the order of the program.
+        let stores = |item: &Item| !Side::Loads.has(item.touch.kind);
+        let divided = |a: &Item, b: &Item| a.touch.met != b.touch.met || a.touch.loops != b.touch.loops;
+        items.chunk_by_mut(|a, b| stores(a) && stores(b) && !divided(a, b)).for_each(|run| run.sort_by_key(|item| item.touch.number));
         let one = life.sequence(&items, 0, 1.0);
         let waves = runs.activity() * blocks as f64 / resident as f64;
         Self { again: life.again, waves, one, runs }
@@ -152,7 +156,8 @@ impl<'a> Life<'a> {
         let mut first = 0;
         let together = |a: &Item, b: &Item| {
             let inner = [a, b].map(|item| item.touch.loops.get(depth).map(|var| var.id));
-            inner[0] == inner[1] && (inner[0].is_some() || [a, b].iter().all(|item| !Side::Stores.has(item.touch.kind)))
+            let under_way = || a.touch.met == b.touch.met && [a, b].iter().all(|item| !Side::Stores.has(item.touch.kind));
+            inner[0] == inner[1] && (inner[0].is_some() || under_way())
         };
         for run in items.chunk_by(together) {
             let (touched, like) = match run[0].touch.loops.get(depth) {

@@ -60,9 +60,10 @@ impl Structure {
 
 /// Whether two touches are the same but for conditions and the number they go by.
 fn alike(one: &Touch, other: &Touch) -> bool {
-    let Touch { kind, position, number: _, coords, width, loops, guard: _, judged, indirect, path, branch } = one;
+    let Touch { kind, position, met, number: _, coords, width, loops, guard: _, judged, indirect, path, branch } = one;
     *kind == other.kind
         && *position == other.position
+        && *met == other.met
         && *coords == other.coords
         && *width == other.width
         && *loops == other.loops

@@ -65,6 +65,8 @@ pub struct Touch {
     pub kind: AccessKind,
     /// Position among all accesses of the kernel, in program order.
     pub position: usize,
+    /// Barriers of the program before it.
+    pub met: usize,
     /// The number it goes by: its position where the kernel was written.
     pub number: usize,
     /// x (in a row), y (rows of a plane), z (planes).
@@ -175,8 +177,7 @@ impl Subject {
         let (groups, lanes) = (vars(VarKind::Group)?, vars(VarKind::Lane)?);
         let (known, vars) = (Rc::default(), accesses.vars.len());
         let mut subject = Self { groups, lanes, fields, local, constant, known, structure: None, vars };
-        let mut position = 0;
-        subject.collect(accesses, &accesses.nest, &positions, &mut SmallVec::new(), &mut position)?;
+        subject.collect(accesses, &accesses.nest, &positions, &mut SmallVec::new(), &mut (0, 0))?;
         subject.fits()?;
         Ok(subject)
     }
@@ -223,15 +224,16 @@ impl Subject {
         nest: &[Nest],
         positions: &[Option<Place>],
         around: &mut SmallVec<[Var; 4]>,
-        position: &mut usize,
+        // Accesses and barriers before.
+        passed: &mut (usize, usize),
     ) -> Result<(), NoEstimate> {
         for node in nest {
             match node {
-                Nest::Barrier => {}
+                Nest::Barrier => passed.1 += 1,
                 Nest::Loop { var, body } => {
                     let info = &accesses.vars[usize::from(var.0)];
                     around.push(Var { id: *var, count: trips(info.trips, &info.name)? });
-                    self.collect(accesses, body, positions, around, position)?;
+                    self.collect(accesses, body, positions, around, passed)?;
                     around.pop();
                 }
                 Nest::Access(access) => {
@@ -250,8 +252,9 @@ impl Subject {
                         let list = if unknown { &mut field.gathers } else { &mut field.touches };
                         list.push(Touch {
                             kind: access.kind,
-                            position: *position,
-                            number: *position,
+                            position: passed.0,
+                            met: passed.1,
+                            number: passed.0,
                             coords,
                             width: i64::from(access.width),
                             loops: around.clone(),
@@ -262,7 +265,7 @@ impl Subject {
                             branch: access.branch,
                         });
                     }
-                    *position += 1;
+                    passed.0 += 1;
                 }
             }
         }

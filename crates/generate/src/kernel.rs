@@ -22,12 +22,8 @@ use warpsight_ir::{
 /// `shared` is of all nests of one schedule, which differ in where tensors lie.
 pub fn outline(nest: &Nest, shared: &mut Shared) -> Option<Kernel> {
     let texels = nest.deep_in_texels();
-    let own = shared.steps[usize::from(texels)].get_or_insert_with(|| {
-        let all = nest.all_steps();
-        Rc::new((chain(nest, &all), all))
-    });
-    let own = Rc::clone(own);
-    let all = &own.1;
+    let steps = shared.steps[usize::from(texels)].get_or_insert_with(|| Rc::new(Stepped::of(nest)));
+    let steps = Rc::clone(steps);
     let mut reader = Reader::new(nest, texels, shared)?;
     let mut nodes = Vec::with_capacity(reader.shared.nodes);
     let mut words = 0;
@@ -35,11 +31,11 @@ pub fn outline(nest: &Nest, shared: &mut Shared) -> Option<Kernel> {
         let own = number == nest.expr.before.len();
         // Results of reductions are there from their own on.
         let before = (number + usize::from(!own)) as u32 * nest.points() * nest.words_of(nest.out_width());
-        let walked = reader.walk((number, pass), all, &mut nodes)?;
+        let walked = reader.walk((number, pass), &steps.all, &mut nodes)?;
         words = words.max(before + if pass.combine == Combine::Each { walked } else { reader.results(pass, number, walked, &mut nodes)? });
     }
     reader.shared.nodes = nodes.len();
-    Some(reader.kernel(nodes, words, &own))
+    Some(reader.kernel(nodes, words, &steps))
 }
 
 /// What outlines of one schedule have in common: each part once for all places of the tensors that it depends on.
@@ -48,18 +44,43 @@ pub struct Shared {
     /// All variables.
     vars: Vec<NestVar>,
     frame: Option<Frame>,
-    /// Steps of the reduction, without and with texels along its deep axis, and how many updates wait for each other there.
-    steps: [Option<Rc<(u64, Vec<Tree<Steps>>)>>; 2],
-    /// What is loaded by an index in a step, and how many registers that takes in all.
-    loads: BTreeMap<Loaded, (Vec<Node>, u32)>,
+    /// Without and with texels along the deep axis.
+    steps: [Option<Rc<Stepped>>; 2],
+    /// What is loaded by an index in a step.
+    loads: BTreeMap<Loaded, Part>,
     /// What the n-th copy is made of: loads and stores.
     copies: Vec<[Vec<Node>; 2]>,
-    /// What is made of combined values, by the pass and where what it loads and stores lies, and the registers of what is loaded.
-    results: Vec<((usize, SmallVec<[Place; 4]>), (Vec<Node>, u32))>,
+    /// What is made of combined values, by the pass and where what it loads and stores lies.
+    results: Vec<(usize, Lying, Part)>,
     /// Arithmetic, by whether steps are of texels and how lanes of vectors lie in memory.
-    ops: Vec<((bool, SmallVec<[LaneKind; 8]>), OpCounts)>,
+    ops: Vec<(bool, Lanes, OpCounts)>,
     /// Nodes of the last one.
     nodes: usize,
+}
+
+/// Nodes, and the registers of what they load.
+struct Part {
+    nodes: Vec<Node>,
+    words: u32,
+}
+
+/// Where tensors lie.
+type Lying = SmallVec<[Place; 4]>;
+
+/// How lanes of vectors lie in memory, by template.
+type Lanes = SmallVec<[LaneKind; 8]>;
+
+/// Steps of the reduction, and how many updates wait for each other there.
+struct Stepped {
+    all: Vec<Tree<Steps>>,
+    chain: u64,
+}
+
+impl Stepped {
+    fn of(nest: &Nest) -> Self {
+        let all = nest.all_steps();
+        Self { chain: chain(nest, &all), all }
+    }
 }
 
 /// Loads of a step: the pass, the number of the step in it, the template, where its tensor lies, whether steps are of texels.
@@ -142,9 +163,9 @@ impl<'a> Reader<'a> {
                     let own = reader.loads(t, steps, copied)?;
                     reader.shared.loads.insert(key, own);
                 }
-                let (nodes, own) = reader.shared.loads.get(&key)?;
-                out.extend_from_slice(nodes);
-                loaded += own;
+                let own = reader.shared.loads.get(&key)?;
+                out.extend_from_slice(&own.nodes);
+                loaded += own.words;
             }
             let stored = pass.combine == Combine::Each || pass.kept;
             words.push(loaded / steps.number() as u32 + if stored { nest.stored_words(steps.width) } else { 0 });
@@ -157,8 +178,8 @@ impl<'a> Reader<'a> {
         Some(tree_words(all, copied, &mut |_| words.next().unwrap_or(0)))
     }
 
-    /// What steps load by one index, and the registers of all that.
-    fn loads(&mut self, template: usize, steps: &Steps, copied: Option<&Chunk>) -> Option<(Vec<Node>, u32)> {
+    /// What steps load by one index, all of it.
+    fn loads(&mut self, template: usize, steps: &Steps, copied: Option<&Chunk>) -> Option<Part> {
         let (mut nodes, mut words) = (vec![], 0);
         for own in &self.nest.alike(template, steps)? {
             let [first, last] = &own.corners;
@@ -167,7 +188,7 @@ impl<'a> Reader<'a> {
             let last = if own.times > 1 { Some(self.load(last, &steps.looped, copied)?) } else { None };
             both(one, last, own.times, &mut nodes);
         }
-        Some((nodes, words))
+        Some(Part { nodes, words })
     }
 
     /// What steps store that have a result for each of their points.
@@ -190,25 +211,24 @@ impl<'a> Reader<'a> {
         let nest = self.nest;
         let own = number == nest.expr.before.len();
         let scalars: &[&ScalarExpr] = if nest.expr.reduce.is_empty() { &[pass.body, pass.epilogue] } else { &[pass.epilogue] };
-        let mut places: SmallVec<[Place; 4]> = SmallVec::new();
+        let mut places = Lying::new();
         scalars.iter().for_each(|scalar| scalar.loads(&mut |tensor, _, _| places.push(nest.schedule.places[tensor])));
         places.push(nest.schedule.places[nest.expr.inputs.len()]);
-        let key = (number, places);
-        let at = match self.shared.results.iter().position(|known| known.0 == key) {
+        let at = match self.shared.results.iter().position(|known| known.0 == number && known.1 == places) {
             Some(at) => at,
             None => {
                 let found = self.ended(pass, number, scalars)?;
-                self.shared.results.push((key, found));
+                self.shared.results.push((number, places, found));
                 self.shared.results.len() - 1
             }
         };
-        let (nodes, loaded_at_end) = &self.shared.results[at].1;
+        let Part { nodes, words } = &self.shared.results[at].2;
         out.extend_from_slice(nodes);
-        Some(nest.words(loaded, *loaded_at_end, own))
+        Some(nest.words(loaded, *words, own))
     }
 
-    /// The same where tensors lie as they do now, and the registers of what is loaded for it.
-    fn ended(&mut self, pass: Pass, number: usize, scalars: &[&ScalarExpr]) -> Option<(Vec<Node>, u32)> {
+    /// The same where tensors lie as they do now.
+    fn ended(&mut self, pass: Pass, number: usize, scalars: &[&ScalarExpr]) -> Option<Part> {
         let (nest, mut out) = (self.nest, vec![]);
         let own = number == nest.expr.before.len();
         let none: SmallVec<[bool; 5]> = SmallVec::from_elem(false, nest.expr.reduce.len());
@@ -240,7 +260,7 @@ impl<'a> Reader<'a> {
             }
         }
         self.frame.idle.truncate(around);
-        Some((out, loaded_at_end))
+        Some(Part { nodes: out, words: loaded_at_end })
     }
 
     fn affine(&self, coord: &Coord) -> Option<Affine> {
@@ -252,14 +272,14 @@ impl<'a> Reader<'a> {
         Some(Variable { dims: each(&places.dims)?, coords: each(&places.coords)? })
     }
 
-    fn kernel(self, nodes: Vec<Node>, words: u32, (chain, all): &(u64, Vec<Tree<Steps>>)) -> Kernel {
+    fn kernel(self, nodes: Vec<Node>, words: u32, steps: &Stepped) -> Kernel {
         let nest = self.nest;
         let order = &nest.launched;
         let arrays = nest.local_arrays();
-        let key = (self.texels, nest.templates.iter().map(|template| template.lanes).collect());
+        let lanes: Lanes = nest.templates.iter().map(|template| template.lanes).collect();
         let known = &mut self.shared.ops;
-        let at = known.iter().position(|own| own.0 == key).unwrap_or_else(|| {
-            known.push((key, ops(nest, all)));
+        let at = known.iter().position(|own| own.0 == self.texels && own.1 == lanes).unwrap_or_else(|| {
+            known.push((self.texels, lanes, ops(nest, &steps.all)));
             known.len() - 1
         });
         Kernel {
@@ -272,8 +292,8 @@ impl<'a> Reader<'a> {
             registers: axes(nest) + words,
             kept: 0,
             local: arrays.iter().map(|own| Bytes(own.len() as f64 * f64::from(own.element.bytes()))).sum(),
-            ops: self.shared.ops[at].1.clone(),
-            chain: Some(*chain),
+            ops: self.shared.ops[at].2.clone(),
+            chain: Some(steps.chain),
             known: nest.expr.known_inputs(),
         }
     }

@@ -15,8 +15,11 @@ use warpsight_generate::ScheduleFamily;
 use warpsight_generate::operators::parse_operator;
 use warpsight_generate::prune::{Allowance, prune};
 use warpsight_ir::profile::Text;
-use warpsight_ir::{Profile, RankFamily};
+use warpsight_ir::{Config, Profile, RankFamily};
 use warpsight_predict::KernelModel;
+
+/// Schedules that are drawn for each configuration that is wanted, at most.
+const MOST: usize = 32;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let (mut shapes, mut configs, mut exact, mut seed, mut file) = (540, 500, 48, 20_261_126, "profiles/sim-adreno740.toml".to_owned());
@@ -43,14 +46,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         let start = now()?;
         let family = ScheduleFamily::new(operator.steps.into_iter().next().ok_or("no expression")?);
         let opened = now()?;
-        let mut own = vec![];
-        for schedules in (0..8).map(|n| configs << n >> 2) {
-            own = family.sample(seed, schedules, allowance.meeting);
-            if own.len() >= configs + configs / 4 {
-                break;
-            }
-        }
-        own.truncate(configs + configs / 4);
+        let own: Vec<Config> = family.drawn(seed, MOST * configs, allowance.meeting).take(configs + configs / 4).collect();
         let drawn = now()?;
         let mut ranking = KernelModel.ranking(&family, &on, exact)?;
         let mut pruned = prune(&family, own.into_iter(), &allowance);

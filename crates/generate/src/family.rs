@@ -1,13 +1,14 @@
 //! The Family of a tensor expression, and its lowering step by step.
 
 use crate::expr::{Index, TensorExpr};
-use crate::kernel::outline;
+use crate::kernel::{Shared, outline};
 use crate::knobs::{GROUP, Knobs, Meeting};
 use crate::layout::{Layout, Place};
 use crate::nest::Nest;
 use crate::passes::Passes;
 use crate::program::program;
 use crate::schedule::{Schedule, axis};
+use smallvec::SmallVec;
 use warpsight_ir::{Checked, Config, ConfigSpace, Family, Kernel, Knob, KnobValue, LowerError, Name};
 
 /// Changes whenever a configuration lowers to another Program than before: stored times of older Programs are then not taken for today's.
@@ -120,35 +121,27 @@ impl ScheduleFamily {
         self.knobs.schedule(&self.expr, config)
     }
 
-    /// [`Family::outline`] of a configuration with its schedule.
-    pub(crate) fn outline_of(&self, config: &Config, schedule: &Schedule) -> Kernel {
-        // What is found through data is described by the Program alone.
-        let nest = if self.plain { Nest::new(&self.expr, schedule, self.passes) } else { None };
-        nest.and_then(|own| outline(&own)).unwrap_or_else(|| self.kernel(config))
-    }
-
     /// Configurations of so many schedules, drawn, each in all places that are legal then: the same of equal spaces for one seed. Fewer where
     /// few of a space's combinations are legal. Work-items of a group meet for what they may only.
     pub fn sample(&self, seed: u64, schedules: usize, meeting: Meeting) -> Vec<Config> {
+        self.drawn(seed, schedules, meeting).collect()
+    }
+
+    /// The same, each schedule drawn when it is asked for.
+    pub fn drawn(&self, seed: u64, schedules: usize, meeting: Meeting) -> impl Iterator<Item = Config> + '_ {
         let mut rng = fastrand::Rng::with_seed(seed);
         let (knobs, places) = self.knobs.space.knobs.split_at(self.knobs.arranging().end);
-        let mut drawn = vec![];
-        let mut left = schedules;
-        for _ in 0..schedules * DRAWS {
+        let draws = (0..schedules * DRAWS).filter_map(move |_| {
             let values: Vec<i32> = knobs.iter().map(|knob| knob.values[rng.usize(..knob.values.len())]).collect();
-            let Some(schedule) = self.knobs.loops(&self.expr, &values) else { continue };
-            if schedule.meets() && !(meeting.allows(self.knobs.meets(&values)) && Nest::can_meet(&self.expr, &schedule)) {
-                continue;
-            }
+            let schedule = self.knobs.loops(&self.expr, &values)?;
+            let may = || meeting.allows(self.knobs.meets(&values)) && Nest::can_meet(&self.expr, schedule.clone());
+            (!schedule.meets() || may()).then_some((values, schedule))
+        });
+        draws.take(schedules).flat_map(move |(values, schedule)| {
             let legal = self.legal_places(schedule, &values);
             let legal = ConfigSpace::combine(places).filter(|places| legal(places));
-            drawn.extend(legal.map(|places| Config([&values[..], &places].concat())));
-            left -= 1;
-            if left == 0 {
-                break;
-            }
-        }
-        drawn
+            legal.map(|places| Config([&values[..], &places].concat())).collect::<Vec<_>>()
+        })
     }
 
     /// Legal configurations.
@@ -225,7 +218,7 @@ impl ScheduleFamily {
         self.knobs.works(&self.expr, meeting).flat_map(|(values, arrangements)| {
             let mut works: Vec<Work> = vec![];
             for (arrangement, schedule) in arrangements {
-                if schedule.meets() && !Nest::can_meet(&self.expr, &schedule) {
+                if schedule.meets() && !Nest::can_meet(&self.expr, schedule.clone()) {
                     continue;
                 }
                 // Arrangements decide on places only where coordinates come near the end of 32 bits.
@@ -267,15 +260,16 @@ impl ScheduleFamily {
     }
 
     /// Which settings of the knobs of places are legal beside values of the others, or of the first of these, which make this schedule.
-    fn legal_places<'a>(&'a self, mut schedule: Schedule, values: &'a [i32]) -> impl Fn(&[i32]) -> bool + 'a {
+    fn legal_places<'a>(&'a self, schedule: Schedule, values: &'a [i32]) -> impl Fn(&[i32]) -> bool + 'a {
         let placeable = &self.knobs.placeable;
         let most = placeable.iter().map(|(_, places)| places.len()).max().unwrap_or(1);
+        let mut nest = Nest::placed(&self.expr, schedule);
         // Where each tensor has the place of this number, or its last one.
-        let legal: Vec<_> = (0..most)
+        let legal: SmallVec<[_; 5]> = (0..most)
             .map(|place| {
-                placeable.iter().for_each(|(t, places)| schedule.places[*t] = places[place.min(places.len() - 1)]);
-                let mut legal = Nest::legal(&self.expr, &schedule);
-                legal[self.expr.inputs.len()] &= self.knobs.whole_blocks(&self.expr, &schedule);
+                placeable.iter().for_each(|(t, places)| nest.put(*t, places[place.min(places.len() - 1)]));
+                let mut legal = nest.legal();
+                legal[self.expr.inputs.len()] &= self.knobs.whole_blocks(&self.expr, &nest.schedule);
                 legal
             })
             .collect();
@@ -293,6 +287,51 @@ impl ScheduleFamily {
     fn with_nest<T>(&self, config: &Config, f: impl FnOnce(&Nest) -> T) -> Option<T> {
         let schedule = self.schedule(config)?;
         Nest::new(&self.expr, &schedule, self.passes).map(|nest| f(&nest))
+    }
+}
+
+/// Outlines of configurations one after another: those of one schedule that follow each other share all that does not depend on where tensors
+/// lie.
+pub(crate) struct Outlines<'a> {
+    family: &'a ScheduleFamily,
+    /// Of the last configuration, values of the knobs before those of places, and the schedule that these make, if it is legal.
+    known: Option<(Vec<i32>, Option<Schedule>)>,
+    /// The nest of that, if it was asked for, and what its outlines have in common.
+    nest: Option<(Option<Nest<'a>>, Shared)>,
+}
+
+impl<'a> Outlines<'a> {
+    pub(crate) fn of(family: &'a ScheduleFamily) -> Self {
+        Self { family, known: None, nest: None }
+    }
+
+    /// The schedule of a configuration; `None` where it is not legal.
+    pub(crate) fn schedule(&mut self, config: &Config) -> Option<&Schedule> {
+        let ScheduleFamily { knobs, expr, .. } = self.family;
+        let values = knobs.values(config)?;
+        if self.known.as_ref().is_none_or(|known| known.0 != values) {
+            self.known = Some((values.to_vec(), knobs.loops(expr, values)));
+            self.nest = None;
+        }
+        let schedule = self.known.as_mut()?.1.as_mut()?;
+        knobs.place(expr, config, schedule).then_some(&*schedule)
+    }
+
+    /// [`Family::outline`] of the configuration whose schedule was asked for last.
+    pub(crate) fn outline(&mut self, config: &Config) -> Kernel {
+        let ScheduleFamily { expr, plain, passes, .. } = self.family;
+        // What is found through data is described by the Program alone.
+        let schedule = self.known.as_ref().and_then(|known| known.1.as_ref()).filter(|_| *plain);
+        let found = schedule.and_then(|schedule| {
+            let (nest, shared) = self.nest.get_or_insert_with(|| {
+                let buffers = SmallVec::from_elem(Place::Buffer, schedule.places.len());
+                (Nest::open(expr, Schedule { places: buffers, ..schedule.clone() }, *passes), Shared::default())
+            });
+            let nest = nest.as_mut()?;
+            schedule.places.iter().enumerate().for_each(|(tensor, &place)| nest.put(tensor, place));
+            outline(nest, shared)
+        });
+        found.unwrap_or_else(|| self.family.kernel(config))
     }
 }
 
@@ -338,7 +377,11 @@ impl Family for ScheduleFamily {
     }
 
     fn outline(&self, config: &Config) -> Kernel {
-        self.schedule(config).map_or_else(|| self.kernel(config), |schedule| self.outline_of(config, &schedule))
+        let mut own = Outlines::of(self);
+        match own.schedule(config) {
+            Some(_) => own.outline(config),
+            None => self.kernel(config),
+        }
     }
 
     fn lower(&self, config: &Config) -> Result<Checked, LowerError> {

@@ -2,7 +2,7 @@
 //! derived from the Program.
 
 use crate::expr::{AxisId, Combine, Pass, ScalarExpr};
-use crate::layout::{Coord, image_format};
+use crate::layout::{Coord, Place, image_format};
 use crate::names::Names;
 use crate::nest::local::Staged;
 use crate::nest::loops::{Counts, Steps, Tree, tree_words};
@@ -10,26 +10,95 @@ use crate::nest::stage::{Chunk, Copied, Moves, Within};
 use crate::nest::stores::{StoreBound, StoreItem};
 use crate::nest::{Item, LaneKind, Nest, Places};
 use smallvec::SmallVec;
+use std::collections::BTreeMap;
+use std::rc::Rc;
 use warpsight_ir::{
-    AccessKind, AccessRef, Accesses, Affine, AffineBound, Array, BinaryOp, BufferLayout, Bytes, ImageKind, Kernel, LaunchShape,
+    AccessKind, AccessRef, Accesses, Affine, AffineBound, Array, BinaryOp, BufferLayout, Bytes, ImageKind, Kernel, LaunchShape, Name,
     Nest as Node, NestVar, OpClass, OpCounts, Scalar, Space, StorePolicy, TensorPlace, TensorUse, UnaryOp, VarId, VarKind,
 };
 
 /// The Kernel of a configuration as coarse counts need it: accesses that differ in constants only are one or two, which stand for all.
 /// `None` where accesses are no product of what dimensions add. Of plain expressions ([`TensorExpr::is_plain`](crate::TensorExpr::is_plain)).
-pub fn outline(nest: &Nest) -> Option<Kernel> {
-    let all = nest.all_steps();
-    let mut reader = Reader::new(nest)?;
-    let mut nodes = vec![];
+/// `shared` is of all nests of one schedule, which differ in where tensors lie.
+pub fn outline(nest: &Nest, shared: &mut Shared) -> Option<Kernel> {
+    let texels = nest.deep_in_texels();
+    let steps = shared.steps[usize::from(texels)].get_or_insert_with(|| Rc::new(Stepped::of(nest)));
+    let steps = Rc::clone(steps);
+    let mut reader = Reader::new(nest, texels, shared)?;
+    let mut nodes = Vec::with_capacity(reader.shared.nodes);
     let mut words = 0;
     for (number, pass) in nest.expr.passes().enumerate() {
         let own = number == nest.expr.before.len();
         // Results of reductions are there from their own on.
         let before = (number + usize::from(!own)) as u32 * nest.points() * nest.words_of(nest.out_width());
-        let walked = reader.walk(pass, &all, &mut nodes)?;
+        let walked = reader.walk((number, pass), &steps.all, &mut nodes)?;
         words = words.max(before + if pass.combine == Combine::Each { walked } else { reader.results(pass, number, walked, &mut nodes)? });
     }
-    Some(reader.kernel(nodes, words, &all))
+    reader.shared.nodes = nodes.len();
+    Some(reader.kernel(nodes, words, &steps))
+}
+
+/// What outlines of one schedule have in common: each part once for all places of the tensors that it depends on.
+#[derive(Default)]
+pub struct Shared {
+    /// All variables.
+    vars: Vec<NestVar>,
+    frame: Option<Frame>,
+    /// Without and with texels along the deep axis.
+    steps: [Option<Rc<Stepped>>; 2],
+    /// What is loaded by an index in a step.
+    loads: BTreeMap<Loaded, Part>,
+    /// What the n-th copy is made of: loads and stores.
+    copies: Vec<[Vec<Node>; 2]>,
+    /// What is made of combined values, by the pass and where what it loads and stores lies.
+    results: Vec<(usize, Lying, Part)>,
+    /// Arithmetic, by whether steps are of texels and how lanes of vectors lie in memory.
+    ops: Vec<(bool, Lanes, OpCounts)>,
+    /// Nodes of the last one.
+    nodes: usize,
+}
+
+/// Nodes, and the registers of what they load.
+struct Part {
+    nodes: Vec<Node>,
+    words: u32,
+}
+
+/// Where tensors lie.
+type Lying = SmallVec<[Place; 4]>;
+
+/// How lanes of vectors lie in memory, by template.
+type Lanes = SmallVec<[LaneKind; 8]>;
+
+/// Steps of the reduction, and how many updates wait for each other there.
+struct Stepped {
+    all: Vec<Tree<Steps>>,
+    chain: u64,
+}
+
+impl Stepped {
+    fn of(nest: &Nest) -> Self {
+        let all = nest.all_steps();
+        Self { chain: chain(nest, &all), all }
+    }
+}
+
+/// Loads of a step: the pass, the number of the step in it, the template, where its tensor lies, whether steps are of texels.
+type Loaded = (usize, usize, usize, Place, bool);
+
+/// Groups and lanes as positions are made of them.
+#[derive(Clone)]
+struct Frame {
+    /// The group of each parallel axis.
+    groups: Vec<Affine>,
+    /// The lane of each axis; of the deep one, in a loop inside of a copy, the block of what was copied.
+    lanes: Vec<Affine>,
+    /// The variable of the first digit of lanes.
+    digits: usize,
+    /// The number of each axis's block; 0 outside its loop.
+    blocks: Vec<Affine>,
+    /// Bounds of the condition around everything: lanes that have work.
+    idle: Vec<AffineBound>,
 }
 
 /// Accesses that differ in constants only, by the first and the last of so many.
@@ -42,21 +111,16 @@ fn both(first: AccessRef, last: Option<AccessRef>, times: u32, out: &mut Vec<Nod
 
 struct Reader<'a> {
     nest: &'a Nest<'a>,
+    shared: &'a mut Shared,
+    /// Whether steps are of texels along the deep axis.
+    texels: bool,
     names: Names<'a>,
-    vars: Vec<NestVar>,
-    /// The group of each parallel axis.
-    groups: Vec<Affine>,
-    /// The lane of each axis; of the deep one, in a loop inside of a copy, the block of what was copied.
-    lanes: Vec<Affine>,
-    /// The variable of the first digit of lanes.
-    digits: usize,
-    /// The number of each axis's block; 0 outside its loop.
-    blocks: Vec<Affine>,
-    /// Bounds of the condition around everything: lanes that have work.
-    idle: Vec<AffineBound>,
-    /// Per template, what its loads share.
-    places: Vec<Places>,
-    /// The same in the variables of the loops at hand, where that was needed.
+    /// Variables so far.
+    vars: usize,
+    /// Copies so far.
+    copies: usize,
+    frame: Frame,
+    /// Per template, what its loads share in the variables of the loops at hand, where that was needed.
     variable: Vec<Option<Variable>>,
 }
 
@@ -67,46 +131,44 @@ struct Variable {
 }
 
 impl<'a> Reader<'a> {
-    fn new(nest: &'a Nest<'a>) -> Option<Self> {
+    fn new(nest: &'a Nest<'a>, texels: bool, shared: &'a mut Shared) -> Option<Self> {
         let names = Names::new(nest.expr);
-        let mut vars = vec![];
-        let mut blocks = vec![Affine::default(); nest.expr.axes.len() + nest.expr.reduce.len()];
-        let (mut groups, mut lanes) = (vec![Affine::default(); nest.splits.len()], blocks.clone());
-        for &a in &nest.launched {
-            let split = &nest.splits[a];
-            groups[a] = Affine::var(VarId(vars.len() as u16));
-            blocks[a].add(&groups[a], split.lanes.into())?;
-            vars.push(NestVar { name: names.group(AxisId(a)), kind: VarKind::Group, trips: Some(split.groups as u32) });
+        if shared.frame.is_none() {
+            shared.frame = Some(Frame::of(nest, &names, &mut shared.vars)?);
         }
-        let digits = vars.len();
-        for (n, part) in nest.lane_parts.iter().enumerate() {
-            lanes[part.axis].add_term(VarId(vars.len() as u16), part.below)?;
-            vars.push(NestVar { name: names.digit(&nest.lane_parts, n), kind: VarKind::Lane, trips: Some(part.size) });
-        }
-        for (block, lane) in blocks.iter_mut().zip(&lanes).take(nest.splits.len()) {
-            block.add(lane, 1)?;
-        }
-        let idle = nest.splits.iter().enumerate().filter(|(_, s)| s.idle_lanes());
-        let idle = idle.map(|(a, s)| AffineBound { value: blocks[a].clone(), extent: s.blocks, per_lane: false }).collect();
-        let places = nest.templates.iter().map(|t| nest.places(t.index, &nest.layouts[t.tensor])).collect::<Option<_>>()?;
+        let frame = shared.frame.clone()?;
         let variable = nest.templates.iter().map(|_| None).collect();
-        Some(Self { nest, names, vars, groups, lanes, digits, blocks, idle, places, variable })
+        Some(Self { nest, shared, texels, names, vars: nest.launched.len() + nest.lane_parts.len(), copies: 0, frame, variable })
+    }
+
+    /// The next variable, of a loop.
+    fn loop_var(&mut self, trips: u32, name: impl FnOnce(&Names) -> Name) -> VarId {
+        self.vars += 1;
+        if self.shared.vars.len() < self.vars {
+            self.shared.vars.push(NestVar { name: name(&self.names), kind: VarKind::Loop, trips: Some(trips) });
+        }
+        VarId(self.vars as u16 - 1)
     }
 
     /// The steps of a pass: the registers of what they load, and of loops.
-    fn walk(&mut self, pass: Pass, all: &[Tree<Steps>], out: &mut Vec<Node>) -> Option<u32> {
+    fn walk(&mut self, (number, pass): (usize, Pass), all: &[Tree<Steps>], out: &mut Vec<Node>) -> Option<u32> {
         let (nest, mut words) = (self.nest, vec![]);
+        let loads = nest.loads_of(pass);
         let mut step = |reader: &mut Self, steps: &Steps, copied: Option<&Chunk>, out: &mut Vec<Node>| {
-            let alike = nest.alike(pass, steps)?;
-            let loaded = alike.iter().map(|own| own.times * nest.item_words(&own.corners[0])).sum::<u32>() / steps.number() as u32;
-            for own in &alike {
-                let [first, last] = &own.corners;
-                let one = reader.load(first, &steps.looped, copied)?;
-                let last = if own.times > 1 { Some(reader.load(last, &steps.looped, copied)?) } else { None };
-                both(one, last, own.times, out);
+            let mut loaded = 0;
+            for &t in &loads {
+                let place = nest.schedule.places[nest.templates[t].tensor];
+                let key = (number, words.len(), t, place, reader.texels);
+                if !reader.shared.loads.contains_key(&key) {
+                    let own = reader.loads(t, steps, copied)?;
+                    reader.shared.loads.insert(key, own);
+                }
+                let own = reader.shared.loads.get(&key)?;
+                out.extend_from_slice(&own.nodes);
+                loaded += own.words;
             }
             let stored = pass.combine == Combine::Each || pass.kept;
-            words.push(loaded + if stored { nest.stored_words(steps.width) } else { 0 });
+            words.push(loaded / steps.number() as u32 + if stored { nest.stored_words(steps.width) } else { 0 });
             if stored { reader.store_each(steps, out) } else { Some(()) }
         };
         self.trees(all, None, &mut step, out)?;
@@ -114,6 +176,19 @@ impl<'a> Reader<'a> {
         let mut words = words.into_iter();
         let copied = nest.staged.iter().map(|own| own.words).sum();
         Some(tree_words(all, copied, &mut |_| words.next().unwrap_or(0)))
+    }
+
+    /// What steps load by one index, all of it.
+    fn loads(&mut self, template: usize, steps: &Steps, copied: Option<&Chunk>) -> Option<Part> {
+        let (mut nodes, mut words) = (vec![], 0);
+        for own in &self.nest.alike(template, steps)? {
+            let [first, last] = &own.corners;
+            words += own.times * self.nest.item_words(first);
+            let one = self.load(first, &steps.looped, copied)?;
+            let last = if own.times > 1 { Some(self.load(last, &steps.looped, copied)?) } else { None };
+            both(one, last, own.times, &mut nodes);
+        }
+        Some(Part { nodes, words })
     }
 
     /// What steps store that have a result for each of their points.
@@ -135,20 +210,41 @@ impl<'a> Reader<'a> {
     fn results(&mut self, pass: Pass, number: usize, loaded: u32, out: &mut Vec<Node>) -> Option<u32> {
         let nest = self.nest;
         let own = number == nest.expr.before.len();
+        let scalars: &[&ScalarExpr] = if nest.expr.reduce.is_empty() { &[pass.body, pass.epilogue] } else { &[pass.epilogue] };
+        let mut places = Lying::new();
+        scalars.iter().for_each(|scalar| scalar.loads(&mut |tensor, _, _| places.push(nest.schedule.places[tensor])));
+        places.push(nest.schedule.places[nest.expr.inputs.len()]);
+        let at = match self.shared.results.iter().position(|known| known.0 == number && known.1 == places) {
+            Some(at) => at,
+            None => {
+                let found = self.ended(pass, number, scalars)?;
+                self.shared.results.push((number, places, found));
+                self.shared.results.len() - 1
+            }
+        };
+        let Part { nodes, words } = &self.shared.results[at].2;
+        out.extend_from_slice(nodes);
+        Some(nest.words(loaded, *words, own))
+    }
+
+    /// The same where tensors lie as they do now.
+    fn ended(&mut self, pass: Pass, number: usize, scalars: &[&ScalarExpr]) -> Option<Part> {
+        let (nest, mut out) = (self.nest, vec![]);
+        let own = number == nest.expr.before.len();
         let none: SmallVec<[bool; 5]> = SmallVec::from_elem(false, nest.expr.reduce.len());
         let stored = self.substituted(&nest.places(&nest.expr.store, nest.output_layout())?)?;
+        let around = self.frame.idle.len();
         if let Some(lane) = nest.reduction_lane() {
             let axis = AxisId(nest.lane_parts[lane].axis);
-            self.combine_lanes(lane, out);
+            self.combine_lanes(lane, &mut out);
             out.extend((!own).then_some(Node::Barrier));
-            self.partial(lane, (nest.points(), None, own.then_some(1)), AccessKind::Load, out);
+            self.partial(lane, (nest.points(), None, own.then_some(1)), AccessKind::Load, &mut out);
             match own {
-                true => self.idle.push(self.below(axis, 1)),
+                true => self.frame.idle.push(self.below(axis, 1)),
                 false => out.extend(nest.expr.combines_after(number).then_some(Node::Barrier)),
             }
         }
         let mut loaded_at_end = 0;
-        let scalars: &[&ScalarExpr] = if nest.expr.reduce.is_empty() { &[pass.body, pass.epilogue] } else { &[pass.epilogue] };
         for points in nest.points_alike(scalars)? {
             let corners = if points.times > 1 { &points.corners[..] } else { &points.corners[..1] };
             for (at, times) in corners.iter().zip([points.times - u32::from(points.times > 1), 1]) {
@@ -163,11 +259,12 @@ impl<'a> Reader<'a> {
                 }
             }
         }
-        Some(nest.words(loaded, loaded_at_end, own))
+        self.frame.idle.truncate(around);
+        Some(Part { nodes: out, words: loaded_at_end })
     }
 
     fn affine(&self, coord: &Coord) -> Option<Affine> {
-        coord.substitute(|a| Some(&self.blocks[a.0]))
+        coord.substitute(|a| Some(&self.frame.blocks[a.0]))
     }
 
     fn substituted(&self, places: &Places) -> Option<Variable> {
@@ -175,13 +272,19 @@ impl<'a> Reader<'a> {
         Some(Variable { dims: each(&places.dims)?, coords: each(&places.coords)? })
     }
 
-    fn kernel(self, nodes: Vec<Node>, words: u32, all: &[Tree<Steps>]) -> Kernel {
+    fn kernel(self, nodes: Vec<Node>, words: u32, steps: &Stepped) -> Kernel {
         let nest = self.nest;
         let order = &nest.launched;
         let arrays = nest.local_arrays();
+        let lanes: Lanes = nest.templates.iter().map(|template| template.lanes).collect();
+        let known = &mut self.shared.ops;
+        let at = known.iter().position(|own| own.0 == self.texels && own.1 == lanes).unwrap_or_else(|| {
+            known.push((self.texels, lanes, ops(nest, &steps.all)));
+            known.len() - 1
+        });
         Kernel {
             name: nest.expr.name.clone(),
-            accesses: Accesses { vars: self.vars, tensors: tensors(nest, &arrays), nest: nodes },
+            accesses: Accesses { vars: self.shared.vars.clone(), tensors: tensors(nest, &arrays), nest: nodes },
             launch: LaunchShape {
                 groups: order.iter().map(|&a| nest.splits[a].groups as u32).collect(),
                 lanes: nest.lane_parts.iter().map(|part| part.size).collect(),
@@ -189,8 +292,8 @@ impl<'a> Reader<'a> {
             registers: axes(nest) + words,
             kept: 0,
             local: arrays.iter().map(|own| Bytes(own.len() as f64 * f64::from(own.element.bytes()))).sum(),
-            ops: ops(nest, all),
-            chain: Some(chain(nest, all)),
+            ops: self.shared.ops[at].2.clone(),
+            chain: Some(steps.chain),
             known: nest.expr.known_inputs(),
         }
     }
@@ -205,20 +308,22 @@ impl<'a> Reader<'a> {
         for tree in trees {
             match tree {
                 Tree::Loop { axis, trips, counts, body, .. } => {
-                    let var = VarId(self.vars.len() as u16);
+                    let var = self.loop_var(*trips, |names| match counts {
+                        Counts::Blocks => names.block(*axis),
+                        Counts::Lanes(_) | Counts::Parts => names.trip(*axis),
+                        Counts::Inside { .. } => names.inner(*axis),
+                    });
                     let own = Affine::var(var);
-                    let around = self.blocks[axis.0].clone();
-                    let (name, block) = match *counts {
-                        Counts::Blocks => (self.names.block(*axis), own),
-                        Counts::Lanes(lanes) => (self.names.trip(*axis), own.times(lanes.into())?.plus(&self.lanes[axis.0], 1)?),
-                        // The trip, until a loop inside counts blocks.
-                        Counts::Parts => (self.names.trip(*axis), own),
+                    let around = self.frame.blocks[axis.0].clone();
+                    let block = match *counts {
+                        // Of parts the trip, until a loop inside counts blocks.
+                        Counts::Blocks | Counts::Parts => own,
+                        Counts::Lanes(lanes) => own.times(lanes.into())?.plus(&self.frame.lanes[axis.0], 1)?,
                         Counts::Inside { first, of } => {
-                            self.lanes[axis.0] = own.clone();
-                            (self.names.inner(*axis), own.plus(&around, of.into())?.offset(first.unwrap_or(0).into())?)
+                            self.frame.lanes[axis.0] = own.clone();
+                            own.plus(&around, of.into())?.offset(first.unwrap_or(0).into())?
                         }
                     };
-                    self.vars.push(NestVar { name, kind: VarKind::Loop, trips: Some(*trips) });
                     self.set(*axis, block);
                     let mut nodes = vec![];
                     self.trees(body, copied, step, &mut nodes)?;
@@ -227,33 +332,30 @@ impl<'a> Reader<'a> {
                 }
                 Tree::Lanes { axis, first, lanes, body } => {
                     if let Some(first) = first {
-                        self.set(*axis, self.lanes[axis.0].clone().offset((*first).into())?);
+                        self.set(*axis, self.frame.lanes[axis.0].clone().offset((*first).into())?);
                     }
                     let some = *lanes < self.nest.reduction_lanes;
-                    self.idle.extend(some.then(|| self.below(*axis, *lanes)));
+                    self.frame.idle.extend(some.then(|| self.below(*axis, *lanes)));
                     self.trees(body, copied, step, out)?;
-                    self.idle.truncate(self.idle.len() - usize::from(some));
+                    self.frame.idle.truncate(self.frame.idle.len() - usize::from(some));
                     self.set(*axis, Affine::default());
                 }
                 Tree::Step(own) => step(self, own, copied, out)?,
                 Tree::Copy(own) => {
                     copied = Some(own);
                     out.extend(own.again.then_some(Node::Barrier));
-                    let (mut loads, mut stores) = (vec![], vec![]);
-                    for n in 0..self.nest.staged.len() {
-                        self.copy(n, own, &mut loads, &mut stores)?;
-                    }
+                    let [loads, stores] = self.copied(own)?;
                     if own.ahead.is_none() {
-                        out.append(&mut loads);
+                        out.extend_from_slice(loads);
                     }
-                    out.append(&mut stores);
+                    out.extend_from_slice(stores);
                     out.push(Node::Barrier);
-                    out.append(&mut loads);
+                    if own.ahead.is_some() {
+                        out.extend_from_slice(loads);
+                    }
                 }
                 Tree::Ahead { chunk, body } => {
-                    for n in 0..self.nest.staged.len() {
-                        self.copy(n, &chunk.first(), out, &mut vec![])?;
-                    }
+                    out.extend_from_slice(&self.copied(&chunk.first())?[0]);
                     self.trees(body, copied, step, out)?;
                 }
             }
@@ -261,9 +363,20 @@ impl<'a> Reader<'a> {
         Some(())
     }
 
+    /// What the next copy is made of, in the order of the trees: loads and stores.
+    fn copied(&mut self, chunk: &Chunk) -> Option<&[Vec<Node>; 2]> {
+        self.copies += 1;
+        if self.shared.copies.len() < self.copies {
+            let [mut loads, mut stores] = [vec![], vec![]];
+            (0..self.nest.staged.len()).try_for_each(|n| self.copy(n, chunk, &mut loads, &mut stores))?;
+            self.shared.copies.push([loads, stores]);
+        }
+        self.shared.copies.get(self.copies - 1)
+    }
+
     /// Whether a lane is one of the first.
     fn below(&self, axis: AxisId, lanes: u32) -> AffineBound {
-        AffineBound { value: self.lanes[axis.0].clone(), extent: lanes.into(), per_lane: false }
+        AffineBound { value: self.frame.lanes[axis.0].clone(), extent: lanes.into(), per_lane: false }
     }
 
     /// What lanes that share a reduction do to combine what they have.
@@ -284,7 +397,7 @@ impl<'a> Reader<'a> {
         let axis = AxisId(self.nest.lane_parts[lane].axis);
         let access = |n: u32| {
             let digit = |own: usize| {
-                let var = Affine::var(VarId((self.digits + own) as u16));
+                let var = Affine::var(VarId((self.frame.digits + own) as u16));
                 match behind {
                     _ if own != lane => var,
                     Some(behind) => var.with_constant(behind.into()),
@@ -337,9 +450,9 @@ impl<'a> Reader<'a> {
     fn moved(&self, form: &Affine<Moves>) -> Option<Affine> {
         form.substitute(|moves| {
             Some(match moves {
-                Moves::Group(a) => self.groups[a].clone(),
-                Moves::Lane(n) => Affine::var(VarId((self.digits + n) as u16)),
-                Moves::Trip(a) => self.blocks[a.0].clone(),
+                Moves::Group(a) => self.frame.groups[a].clone(),
+                Moves::Lane(n) => Affine::var(VarId((self.frame.digits + n) as u16)),
+                Moves::Trip(a) => self.frame.blocks[a.0].clone(),
             })
         })
     }
@@ -349,7 +462,7 @@ impl<'a> Reader<'a> {
         let variable = self.nest.read_from(own, looped);
         let parallel = self.nest.splits.len();
         let lane = |a: AxisId| a.0 < parallel || Some(a) == self.nest.deep;
-        let here = |form: &Coord| form.substitute(|a| Some(if lane(a) { &self.lanes[a.0] } else { &self.blocks[a.0] }));
+        let here = |form: &Coord| form.substitute(|a| Some(if lane(a) { &self.frame.lanes[a.0] } else { &self.frame.blocks[a.0] }));
         let constants = self.nest.read_at(own, chunk, &item.offsets, looped);
         let coords =
             variable.iter().zip(constants).map(|(form, constant)| Some(here(form)?.with_constant(constant))).collect::<Option<_>>()?;
@@ -357,7 +470,7 @@ impl<'a> Reader<'a> {
     }
 
     fn set(&mut self, axis: AxisId, block: Affine) {
-        self.blocks[axis.0] = block;
+        self.frame.blocks[axis.0] = block;
         self.variable.fill_with(|| None);
     }
 
@@ -369,7 +482,7 @@ impl<'a> Reader<'a> {
         let template = &self.nest.templates[item.template];
         let layout = &self.nest.layouts[template.tensor];
         if self.variable[item.template].is_none() {
-            self.variable[item.template] = Some(self.substituted(&self.places[item.template])?);
+            self.variable[item.template] = Some(self.substituted(&self.nest.places(template.index, layout)?)?);
         }
         let variable = self.variable[item.template].as_ref()?;
         let guard = self.nest.bounds(item, looped).into_iter().map(|(d, per_lane)| AffineBound {
@@ -384,13 +497,19 @@ impl<'a> Reader<'a> {
             .map(|(form, constant)| form.with_constant(form.constant + constant))
             .collect();
         let width = if layout.is_image() { 1 } else { item.width };
-        Some(AccessRef::plain(template.tensor as u16, AccessKind::Load, coords, width, self.idle.iter().cloned().chain(guard).collect()))
+        Some(AccessRef::plain(
+            template.tensor as u16,
+            AccessKind::Load,
+            coords,
+            width,
+            self.frame.idle.iter().cloned().chain(guard).collect(),
+        ))
     }
 
     fn store(&self, store: &StoreItem, coords: &[Affine]) -> Option<AccessRef> {
         let layout = self.nest.output_layout();
         let bound = |b: &StoreBound| Some(AffineBound { value: self.affine(&b.value)?, extent: b.extent, per_lane: b.per_lane });
-        let guard = self.idle.iter().cloned().map(Some).chain(store.bounds.iter().map(bound));
+        let guard = self.frame.idle.iter().cloned().map(Some).chain(store.bounds.iter().map(bound));
         let coords =
             coords.iter().zip(layout.coords(&store.offsets)).map(|(form, constant)| form.with_constant(form.constant + constant)).collect();
         let width = if layout.is_image() { 1 } else { store.width };
@@ -401,6 +520,31 @@ impl<'a> Reader<'a> {
             width,
             guard.collect::<Option<_>>()?,
         ))
+    }
+}
+
+impl Frame {
+    /// Of a nest, whose groups and lanes are the first variables.
+    fn of(nest: &Nest, names: &Names, vars: &mut Vec<NestVar>) -> Option<Self> {
+        let mut blocks = vec![Affine::default(); nest.expr.axes.len() + nest.expr.reduce.len()];
+        let (mut groups, mut lanes) = (vec![Affine::default(); nest.splits.len()], blocks.clone());
+        for &a in &nest.launched {
+            let split = &nest.splits[a];
+            groups[a] = Affine::var(VarId(vars.len() as u16));
+            blocks[a].add(&groups[a], split.lanes.into())?;
+            vars.push(NestVar { name: names.group(AxisId(a)), kind: VarKind::Group, trips: Some(split.groups as u32) });
+        }
+        let digits = vars.len();
+        for (n, part) in nest.lane_parts.iter().enumerate() {
+            lanes[part.axis].add_term(VarId(vars.len() as u16), part.below)?;
+            vars.push(NestVar { name: names.digit(&nest.lane_parts, n), kind: VarKind::Lane, trips: Some(part.size) });
+        }
+        for (block, lane) in blocks.iter_mut().zip(&lanes).take(nest.splits.len()) {
+            block.add(lane, 1)?;
+        }
+        let idle = nest.splits.iter().enumerate().filter(|(_, s)| s.idle_lanes());
+        let idle = idle.map(|(a, s)| AffineBound { value: blocks[a].clone(), extent: s.blocks, per_lane: false }).collect();
+        Some(Self { groups, lanes, digits, blocks, idle })
     }
 }
 

@@ -282,14 +282,22 @@ impl Knobs {
 
     /// The schedule of a configuration; `None` where it is not legal.
     pub fn schedule(&self, expr: &TensorExpr, config: &Config) -> Option<Schedule> {
+        let mut schedule = self.loops(expr, self.values(config)?)?;
+        self.place(expr, config, &mut schedule).then_some(schedule)
+    }
+
+    /// The values of the knobs before those of places; `None` of what is no configuration of this space.
+    pub fn values<'c>(&self, config: &'c Config) -> Option<&'c [i32]> {
         let knobs = &self.space.knobs;
-        if config.0.len() != knobs.len() || !knobs.iter().zip(&config.0).all(|(k, v)| k.values.contains(v)) {
-            return None;
-        }
-        let (loops, places) = config.0.split_at(self.scheduled());
-        let mut schedule = self.loops(expr, loops)?;
-        self.put(&mut schedule, places);
-        (self.agree(&config.0, places) && self.whole_blocks(expr, &schedule)).then_some(schedule)
+        let known = config.0.len() == knobs.len() && knobs.iter().zip(&config.0).all(|(k, v)| k.values.contains(v));
+        known.then(|| &config.0[..self.scheduled()])
+    }
+
+    /// Puts tensors where a configuration says, which makes this schedule; whether that is legal.
+    pub fn place(&self, expr: &TensorExpr, config: &Config, schedule: &mut Schedule) -> bool {
+        let places = &config.0[self.scheduled()..];
+        self.placeable.iter().zip(places).for_each(|((t, known), &place)| schedule.places[*t] = known[place as usize]);
+        self.agree(&config.0, places) && self.whole_blocks(expr, schedule)
     }
 
     /// Vector lanes of a configuration.
@@ -301,11 +309,6 @@ impl Knobs {
     pub fn meets(&self, values: &[i32]) -> Meeting {
         let own = self.meeting.iter().filter(|own| values.get(own.0).is_some_and(|&value| value != own.1));
         own.fold(Meeting::default(), |all, own| Meeting { copies: all.copies || own.2.copies, shares: all.shares || own.2.shares })
-    }
-
-    /// Puts tensors where values of the knobs of places say.
-    pub fn put(&self, schedule: &mut Schedule, places: &[i32]) {
-        self.placeable.iter().zip(places).for_each(|((t, known), &place)| schedule.places[*t] = known[place as usize]);
     }
 
     /// Whether tensors that are packed are so alike: blocks of two widths, or blocks and texels, are not in one kernel. Loops are unrolled

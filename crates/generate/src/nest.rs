@@ -35,7 +35,7 @@ pub struct Nest<'a> {
     /// The expression.
     pub expr: &'a TensorExpr,
     /// The configuration.
-    pub schedule: &'a Schedule,
+    pub schedule: Schedule,
     /// What its numbers are computed in.
     pub number: Scalar,
     /// The longest reduction axis that is no window, or the only one.
@@ -145,18 +145,18 @@ pub struct Part {
 impl<'a> Nest<'a> {
     /// Resolves a schedule; `None` where its loops do not cover each axis, a tensor cannot lie as it says, coordinates exceed
     /// 32 bits, or work-items of a group cannot meet as it says.
-    pub fn new(expr: &'a TensorExpr, schedule: &'a Schedule, passes: Passes) -> Option<Self> {
+    pub fn new(expr: &'a TensorExpr, schedule: &Schedule, passes: Passes) -> Option<Self> {
+        let nest = Self::open(expr, schedule.clone(), passes)?;
+        nest.legal().iter().all(|own| *own).then_some(nest)
+    }
+
+    /// The same wherever tensors can lie, which is asked of each place: what is copied lies in buffers.
+    pub fn open(expr: &'a TensorExpr, schedule: Schedule, passes: Passes) -> Option<Self> {
         if !schedule.is_valid(expr) {
             return None;
         }
         let mut nest = Self { sampler: passes.has(passes::Pass::Sampler), ..Self::placed(expr, schedule) };
-        let mut fits = nest.holds(&expr.store, nest.output_layout());
-        nest.loads(|load| fits = fits && nest.fits(&load));
-        expr.finds(&mut |tensor, index, _| fits = fits && nest.finds(tensor, index));
-        nest.templates = fits.then(|| nest.collect_templates())?;
-        nest.staged = nest.stage()?;
-        nest.lane_parts = nest.cut_lanes(&nest.staged)?;
-        Some(nest)
+        nest.meets().then_some(nest)
     }
 
     /// Registers of the values of a reduction in scope at once, of which its steps have so many loaded, and its ends so many, with the value
@@ -193,32 +193,48 @@ impl<'a> Nest<'a> {
         Type::vector(self.expr.output.element.widened(), width).words()
     }
 
-    /// Whether each tensor, the output last, can lie where a schedule puts it. That does not depend on where others lie.
-    pub fn legal(expr: &'a TensorExpr, schedule: &'a Schedule) -> SmallVec<[bool; 8]> {
-        let nest = Self::placed(expr, schedule);
-        let mut legal = SmallVec::from_elem(true, nest.layouts.len());
-        legal[expr.inputs.len()] = nest.holds(&expr.store, nest.output_layout());
-        nest.loads(|load| legal[load.tensor] &= nest.fits(&load));
-        expr.finds(&mut |tensor, index, _| legal[tensor] &= nest.finds(tensor, index));
+    /// Whether each tensor, the output last, can lie where it is put. That does not depend on where others lie.
+    pub fn legal(&self) -> SmallVec<[bool; 8]> {
+        let mut legal = SmallVec::from_elem(true, self.layouts.len());
+        legal[self.expr.inputs.len()] = self.holds(&self.expr.store, self.output_layout());
+        self.loads(|load| legal[load.tensor] &= self.fits(&load));
+        self.expr.finds(&mut |tensor, index, _| legal[tensor] &= self.finds(tensor, index));
         legal
     }
 
-    /// Whether work-items of a group can meet as a schedule says: copy tensors, which then lie in buffers, to local memory, and be numbered so.
-    pub fn can_meet(expr: &'a TensorExpr, schedule: &'a Schedule) -> bool {
-        let mut nest = Self::placed(expr, schedule);
-        // Whether loads can be made where tensors lie is asked of each place.
-        nest.templates = nest.collect_templates();
-        nest.stage().is_some_and(|staged| nest.cut_lanes(&staged).is_some())
+    /// Puts a tensor elsewhere; what work-items of a group do together stays as it is.
+    pub fn put(&mut self, tensor: usize, place: Place) {
+        if self.schedule.places[tensor] == place {
+            return;
+        }
+        self.schedule.places[tensor] = place;
+        self.layouts[tensor] = self.lay_out(tensor);
+        for t in (0..self.templates.len()).filter(|&t| self.templates[t].tensor == tensor).collect::<SmallVec<[usize; 8]>>() {
+            let index = self.templates[t].index;
+            (self.templates[t].lanes, self.templates[t].sampled) = (self.lane_kind(tensor, index), self.sampled(tensor, index));
+        }
     }
 
-    fn placed(expr: &'a TensorExpr, schedule: &'a Schedule) -> Self {
+    /// Whether work-items of a group can meet as a schedule says: copy tensors, which then lie in buffers, to local memory, and be numbered so.
+    pub fn can_meet(expr: &'a TensorExpr, schedule: Schedule) -> bool {
+        Self::placed(expr, schedule).meets()
+    }
+
+    /// How work-items of a group meet; whether they can.
+    fn meets(&mut self) -> bool {
+        self.templates = self.collect_templates();
+        let found = self.stage().and_then(|staged| Some((self.cut_lanes(&staged)?, staged)));
+        found.map(|found| (self.lane_parts, self.staged) = found).is_some()
+    }
+
+    /// A schedule whose loops are resolved, and where its tensors lie.
+    pub fn placed(expr: &'a TensorExpr, schedule: Schedule) -> Self {
         let (mut splits, walks) = resolve(expr, &schedule.loops);
         if schedule.meets() {
             splits.iter_mut().for_each(|split| split.blocks = split.groups * i64::from(split.lanes));
         }
         let mut nest = Self {
             expr,
-            schedule,
             number: expr.arithmetic(),
             deep: deep_axis(expr),
             vector: schedule.vector().map(|own| own.axis),
@@ -227,13 +243,14 @@ impl<'a> Nest<'a> {
             launched: schedule.bound(Bind::Group).rev().map(|own| own.axis.0).collect(),
             copied: schedule.stages.first().map_or(1, |own| schedule.loops[own.at].step),
             reduction_lanes: schedule.reduction_lanes(),
+            schedule,
             layouts: vec![],
             templates: vec![],
             staged: vec![],
             lane_parts: vec![],
             sampler: false,
         };
-        nest.layouts = nest.lay_out();
+        nest.layouts = (0..=expr.inputs.len()).map(|tensor| nest.lay_out(tensor)).collect();
         nest
     }
 

@@ -7,6 +7,7 @@ mod hardware;
 pub use criteria::CRITERIA;
 pub use hardware::Hardware;
 
+use crate::family::Outlines;
 use crate::{Meeting, Place, ScheduleFamily};
 use std::collections::BTreeMap;
 use warpsight_ir::occupancy::{CannotRun, Residency, occupancy};
@@ -67,12 +68,20 @@ pub const REASONS: [&str; 8] =
 
 /// Drops what a device cannot run, as the configurations are walked.
 pub fn prune<'a, C: Iterator<Item = Config> + 'a>(family: &'a ScheduleFamily, configs: C, allow: &'a Allowance) -> Pruned<'a, C> {
-    Pruned { family, configs, allow, left: 0, dropped: REASONS.into_iter().map(|reason| (reason, 0)).collect() }
+    Pruned {
+        family,
+        outlines: Outlines::of(family),
+        configs,
+        allow,
+        left: 0,
+        dropped: REASONS.into_iter().map(|reason| (reason, 0)).collect(),
+    }
 }
 
 /// The configurations that a device can run, in the family's order, each with its outline, and how many were left and dropped so far.
 pub struct Pruned<'a, C> {
     family: &'a ScheduleFamily,
+    outlines: Outlines<'a>,
     configs: C,
     allow: &'a Allowance,
     /// What the device can run.
@@ -94,8 +103,8 @@ impl<C: Iterator<Item = Config>> Iterator for Pruned<'_, C> {
                 Some(reason) => Err(reason),
                 None => {
                     // What is not legal is no configuration.
-                    let Some(schedule) = self.family.schedule(&config) else { continue };
-                    nowhere(&schedule.places, self.allow).map_or_else(|| Ok(self.family.outline_of(&config, &schedule)), Err)
+                    let Some(schedule) = self.outlines.schedule(&config) else { continue };
+                    nowhere(&schedule.places, self.allow).map_or_else(|| Ok(self.outlines.outline(&config)), Err)
                 }
             };
             match judged.and_then(|outline| obstacle(&outline, self.allow).map_or(Ok(outline), Err)) {

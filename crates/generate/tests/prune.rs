@@ -2,7 +2,7 @@
 
 use warpsight_generate::operators::parse_operator;
 use warpsight_generate::prune::{Allowance, CRITERIA, Hardware, Rule, cut, prune};
-use warpsight_generate::{Meeting, ScheduleFamily};
+use warpsight_generate::{Meeting, ScheduleFamily, candidates};
 use warpsight_ir::profile::{Fact, Source, builtin};
 use warpsight_ir::{Bytes, Config, Facts, Family, Seconds};
 
@@ -123,4 +123,30 @@ fn what_is_not_legal_is_no_configuration() {
     let mut pruned = prune(&family, std::iter::once(largest), &anything);
     assert!(pruned.next().is_none());
     assert_eq!((pruned.left, pruned.dropped.values().sum::<usize>()), (0, 0));
+}
+
+/// Configurations of one schedule follow each other: what they share says of each what its outline says alone.
+#[test]
+fn outlines_one_after_another_are_what_each_is_alone() {
+    let texts = [
+        "conv2d n=1 c=20 h=9 w=14 k=24 r=3 s=3 stride=1 pad=1",
+        "matmul m=64 n=48 k=64 weights=none",
+        "fc n=2 k=512 m=24",
+        "softmax n=24 c=96",
+        "add n=64 c=96",
+    ];
+    let mut differ = 0;
+    for text in texts {
+        for way in candidates(&parse_operator(text).unwrap()) {
+            for expr in way.operator.kernels() {
+                let family = ScheduleFamily::new(expr.clone());
+                let configs = family.sample(7, 30, Meeting::ANY);
+                differ += configs.windows(2).filter(|pair| family.places(&pair[0]) != family.places(&pair[1])).count();
+                for (config, outline) in prune(&family, configs.into_iter(), &Allowance::default()) {
+                    assert_eq!(outline, family.outline(&config), "{text} {} {config:?}", way.name);
+                }
+            }
+        }
+    }
+    assert!(differ > 100, "{differ}");
 }

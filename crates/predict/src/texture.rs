@@ -155,7 +155,14 @@ pub fn found(kernel: &Kernel, on: &Profile, resident: &Occupancy) -> Option<Foun
         .map(|&(group, from)| Walk::new(kernel, fit.blocks[first].block(), group, from..(from + warp).min(group_size)))
         .collect();
     let each = (FOLLOWED / walks.len().max(1)).max(1);
-    walks.iter_mut().for_each(|walk| walk.follow(&kernel.accesses.nest, each));
+    let mut moved: Vec<Moved> = vec![];
+    for (walk, &(_, from)) in walks.iter_mut().zip(&warps) {
+        let own = moved.iter().position(|own| own.from == from).unwrap_or_else(|| {
+            moved.push(Moved { from, offsets: vec![] });
+            moved.len() - 1
+        });
+        walk.follow(&kernel.accesses.nest, each, &mut moved[own]);
+    }
     let mut texels: Vec<(u32, u32)> = vec![];
     // Where each fetch ends.
     let mut ends: Vec<usize> = vec![];
@@ -192,6 +199,22 @@ struct Offset {
     judged: SmallVec<[i64; 4]>,
 }
 
+/// What lanes from one on add to accesses that were met: warps of all groups have the same lanes.
+struct Moved<'k> {
+    from: u32,
+    /// Of accesses that differ in constants only: the first of them, and what lanes add, each once.
+    offsets: Vec<(&'k AccessRef, Vec<Offset>)>,
+}
+
+/// Whether accesses differ in constants only, as far as lanes move them.
+fn move_alike(one: &AccessRef, other: &AccessRef) -> bool {
+    let same = |a: &Affine, b: &Affine| a.terms() == b.terms();
+    one.coords.len() == other.coords.len()
+        && one.coords.iter().zip(&other.coords).all(|(a, b)| same(a, b))
+        && judged(one).count() == judged(other).count()
+        && judged(one).zip(judged(other)).all(|(a, b)| same(&a.value, &b.value))
+}
+
 /// The conditions under which an access happens at all.
 fn judged(access: &AccessRef) -> impl Iterator<Item = &AffineBound> {
     access.guard.iter().filter(|bound| !bound.per_lane)
@@ -204,8 +227,6 @@ struct Walk<'k> {
     values: Vec<i64>,
     /// Values of the lane variables, lane by lane.
     lanes: Vec<Values>,
-    /// Of accesses that were met, by their place in memory: what lanes add, each once.
-    offsets: Vec<(*const AccessRef, Vec<Offset>)>,
     /// Accesses that were met, whether a lane fetched there or none.
     tried: usize,
     lines: Vec<(u32, u32)>,
@@ -219,7 +240,7 @@ impl<'k> Walk<'k> {
         let mut values = vec![0; kernel.accesses.vars.len()];
         digits(kernel, VarKind::Group, group).into_iter().for_each(|(at, value)| values[at] = value);
         let lanes = items.map(|item| digits(kernel, VarKind::Lane, item.into())).collect();
-        Self { kernel, block, values, lanes, offsets: vec![], tried: 0, lines: vec![], fetches: vec![], runs: vec![] }
+        Self { kernel, block, values, lanes, tried: 0, lines: vec![], fetches: vec![], runs: vec![] }
     }
 
     fn run(&self, run: usize) -> impl Iterator<Item = &[(u32, u32)]> {
@@ -238,13 +259,13 @@ impl<'k> Walk<'k> {
         self.lines.len() >= most || self.tried >= most
     }
 
-    fn follow(&mut self, nest: &'k [Nest], most: usize) {
+    fn follow(&mut self, nest: &'k [Nest], most: usize, moved: &mut Moved<'k>) {
         for node in nest {
             if self.is_long(most) {
                 break;
             }
             match node {
-                Nest::Access(access) if access.kind == AccessKind::Load => self.fetch(access),
+                Nest::Access(access) if access.kind == AccessKind::Load => self.fetch(access, moved),
                 Nest::Access(_) => {}
                 Nest::Barrier => self.ends(),
                 Nest::Loop { var, body } => {
@@ -252,7 +273,7 @@ impl<'k> Walk<'k> {
                     if has_image(self.kernel, body) {
                         for trip in 0..self.kernel.accesses.vars[usize::from(var.0)].trips.unwrap_or(1) {
                             self.values[usize::from(var.0)] = i64::from(trip);
-                            self.follow(body, most);
+                            self.follow(body, most, moved);
                             if self.is_long(most) {
                                 break;
                             }
@@ -265,11 +286,12 @@ impl<'k> Walk<'k> {
         self.ends();
     }
 
-    fn fetch(&mut self, access: &'k AccessRef) {
+    fn fetch(&mut self, access: &'k AccessRef, moved: &mut Moved<'k>) {
         if !matches!(self.kernel.accesses.tensors[usize::from(access.tensor)].place, TensorPlace::Image { .. }) {
             return;
         }
-        let at = self.offsets.iter().position(|own| std::ptr::eq(own.0, access)).unwrap_or_else(|| {
+        let known = moved.offsets.iter().position(|own| std::ptr::eq(own.0, access) || move_alike(own.0, access));
+        let at = known.unwrap_or_else(|| {
             let offset = |lane: &Values| {
                 let of = |form: &Affine| lane.iter().map(|&(var, value)| value * i64::from(form.coefficient(VarId(var as u16)))).sum();
                 let along = |form: usize| access.coords.get(form).map_or(0, of);
@@ -278,8 +300,8 @@ impl<'k> Walk<'k> {
             let mut own: Vec<Offset> = self.lanes.iter().map(offset).collect();
             own.sort_unstable();
             own.dedup();
-            self.offsets.push((access, own));
-            self.offsets.len() - 1
+            moved.offsets.push((access, own));
+            moved.offsets.len() - 1
         });
         let of = |form: &Affine| {
             form.constant + form.terms().iter().map(|(var, c)| i64::from(*c) * self.values[usize::from(var.0)]).sum::<i64>()
@@ -295,7 +317,7 @@ impl<'k> Walk<'k> {
             |&Offset { texel: (dx, dy), .. }: &Offset| ((((x + dx).max(0) / w) as u32 & 0xffff) | image, ((y + dy).max(0) / h) as u32);
         // Lanes whose conditions do not hold fetch nothing.
         let fetches = |own: &&Offset| bounds.iter().zip(&own.judged).all(|((base, extent), add)| (0..*extent).contains(&(base + add)));
-        let lines = self.offsets[at].1.iter().filter(fetches).map(line);
+        let lines = moved.offsets[at].1.iter().filter(fetches).map(line);
         self.lines.extend(lines);
         self.tried += 1;
         if self.lines.len() == begin {

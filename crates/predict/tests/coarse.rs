@@ -5,7 +5,7 @@ use warpsight_ir::profile::{Fact, Source};
 use warpsight_ir::text::parse;
 use warpsight_ir::{Bytes, Checked, CostModel, Estimate, Kernel, Limiter, Meanwhile, NoEstimate, Profile, Seconds, profile};
 use warpsight_predict::coarse::Coarse;
-use warpsight_predict::coarse::requests::{Lines, Requests, requests};
+use warpsight_predict::coarse::requests::{Lines, Requests, Warps, requests};
 use warpsight_predict::time::{Wait, waits};
 use warpsight_predict::{InPass, KernelModel};
 
@@ -43,7 +43,7 @@ const LINES: Lines =
     Lines { warp: 64, texture: 32.0, buffer: 64.0, sector: 64.0, layout: ImageLayout::Linear { pitch_align: 1 }, banks: 32 };
 
 fn counted(kernel: &Kernel) -> Requests {
-    requests(kernel, LINES, None)
+    requests(kernel, LINES, None, &mut Warps::default())
 }
 
 #[test]
@@ -120,7 +120,7 @@ fn texels_lie_in_lines_as_the_device_has_them() {
   }}
 }}"
         ));
-        requests(&k, Lines { texture: 64.0, layout, ..LINES }, None).texture_lines
+        requests(&k, Lines { texture: 64.0, layout, ..LINES }, None, &mut Warps::default()).texture_lines
     };
     let both = |layout| (lines("l, g", layout), lines("g, l", layout));
     assert_eq!(both(ImageLayout::MaliInterleaved), (32.0, 32.0));

@@ -254,7 +254,7 @@ impl Nest<'_> {
         // Axes whose points share a step: the innermost unrolled one, and a texel's worth of the deep one.
         let innermost = (0..base.len()).rev().find(|&r| Some(r) != deep && base[r].count > 1);
         let lanes = deep.map_or(1, |d| base[d].lanes);
-        let texel = if lanes == 1 && deep.is_some_and(|d| self.packs(d)) { 4 } else { lanes };
+        let texel = if lanes == 1 && self.deep_in_texels() { 4 } else { lanes };
         let width = if self.reduces_vectors() { lanes as u8 } else { self.width() };
         let chunk = |r: usize| match r {
             r if Some(r) == innermost => base[r].count,
@@ -290,11 +290,11 @@ impl Nest<'_> {
         parts
     }
 
-    /// Whether some input is an image packed along a reduction axis.
-    fn packs(&self, r: usize) -> bool {
-        let axis = AxisId(self.expr.axes.len() + r);
+    /// Whether some input is an image packed along the deep axis: the only thing that steps know of where tensors lie.
+    pub fn deep_in_texels(&self) -> bool {
         let texels = |t: &Template| self.layouts[t.tensor].block().filter(|_| self.layouts[t.tensor].is_image());
-        self.templates.iter().any(|t| texels(t).is_some_and(|(pack, _)| t.index[pack].coefficient(axis) != 0))
+        let packed = |axis: AxisId| self.templates.iter().any(|t| texels(t).is_some_and(|(pack, _)| t.index[pack].coefficient(axis) != 0));
+        self.deep.is_some_and(packed)
     }
 }
 

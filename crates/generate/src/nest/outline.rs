@@ -64,9 +64,8 @@ fn product(lists: &[Classes], mut f: impl FnMut(u32, [Offsets; 2])) {
 }
 
 impl Nest<'_> {
-    /// The loads of a pass in steps of the reduction. `None` where they are no product of what each dimension adds.
-    pub fn alike(&self, pass: Pass, steps: &Steps) -> Option<Vec<Alike>> {
-        let mut found = vec![];
+    /// The templates of what steps of a pass load, each once.
+    pub fn loads_of(&self, pass: Pass) -> SmallVec<[usize; 8]> {
         let mut templates: SmallVec<[usize; 8]> = SmallVec::new();
         for scalar in pass.in_steps() {
             scalar.loads(&mut |tensor, index, _| {
@@ -76,11 +75,12 @@ impl Nest<'_> {
                 }
             });
         }
-        templates.iter().try_for_each(|&t| self.alike_of(t, steps, &mut found))?;
-        Some(found)
+        templates
     }
 
-    fn alike_of(&self, t: usize, steps: &Steps, found: &mut Vec<Alike>) -> Option<()> {
+    /// The loads of a template in steps of the reduction. `None` where they are no product of what each dimension adds.
+    pub fn alike(&self, t: usize, steps: &Steps) -> Option<Vec<Alike>> {
+        let mut found = vec![];
         let template = &self.templates[t];
         let (layout, vector) = (self.read_layout(t), self.vector);
         let staged = self.staged.iter().any(|own| own.template == t);
@@ -160,7 +160,7 @@ impl Nest<'_> {
         product(&lists, |times, corners| {
             found.push(Alike { times: times * again as u32, corners: corners.map(|offsets| Item { template: t, offsets, width }) });
         });
-        Some(())
+        Some(found)
     }
 
     /// Whether an access so wide at an offset along a dimension may leave it; as in [`Nest::bounds`].

@@ -8,31 +8,26 @@ use crate::schedule::Bind;
 use smallvec::SmallVec;
 
 impl<'a> Nest<'a> {
-    /// Where every tensor lies. Activations have the forms that a network knows; constants are packed so that the vector axis is
+    /// Where a tensor lies. Activations have the forms that a network knows; constants are packed so that the vector axis is
     /// contiguous, in the order in which they are read, and padded so that no bound is needed.
-    pub fn lay_out(&self) -> Vec<Layout> {
-        let tensors = self.expr.inputs.iter().chain([&self.expr.output]).enumerate();
-        tensors
-            .map(|(t, tensor)| {
-                let place = self.schedule.places[t];
-                if !is_free(tensor) {
-                    return Layout::of(tensor, place);
-                }
-                let image = place.is_image();
-                let index = self.index_of(t);
-                let extents: Vec<i64> =
-                    (0..tensor.shape.len()).map(|d| self.padded_extent(tensor.shape[d], index.and_then(|i| i.get(d)))).collect();
-                let innermost = index
-                    .and_then(|i| i.iter().position(|form| self.along_vector(form) == 1))
-                    .or_else(|| image.then(|| index.and_then(|i| (0..i.len()).rev().find(|&d| self.aligned(&i[d], 4)))).flatten())
-                    .unwrap_or(tensor.shape.len() - 1);
-                match index {
-                    _ if image => Layout::texels(&extents, innermost).patterned(place),
-                    Some(index) if place == Place::Panels => Layout::ordered(&extents, self.order_of_reading(index, innermost)),
-                    _ => Layout::ordered(&extents, (0..extents.len()).filter(|&d| d != innermost).chain([innermost]).map(|d| (d, 1))),
-                }
-            })
-            .collect()
+    pub fn lay_out(&self, t: usize) -> Layout {
+        let (tensor, place) = (self.expr.tensor(t), self.schedule.places[t]);
+        if !is_free(tensor) {
+            return Layout::of(tensor, place);
+        }
+        let image = place.is_image();
+        let index = self.index_of(t);
+        let extents: Vec<i64> =
+            (0..tensor.shape.len()).map(|d| self.padded_extent(tensor.shape[d], index.and_then(|i| i.get(d)))).collect();
+        let innermost = index
+            .and_then(|i| i.iter().position(|form| self.along_vector(form) == 1))
+            .or_else(|| image.then(|| index.and_then(|i| (0..i.len()).rev().find(|&d| self.aligned(&i[d], 4)))).flatten())
+            .unwrap_or(tensor.shape.len() - 1);
+        match index {
+            _ if image => Layout::texels(&extents, innermost).patterned(place),
+            Some(index) if place == Place::Panels => Layout::ordered(&extents, self.order_of_reading(index, innermost)),
+            _ => Layout::ordered(&extents, (0..extents.len()).filter(|&d| d != innermost).chain([innermost]).map(|d| (d, 1))),
+        }
     }
 
     /// The axes of a constant that is read at this index, in the order in which a work-item reads it: a panel for each tile of it, in that the

@@ -15,7 +15,8 @@ use crate::volumes::first_level::l1::Rule;
 use crate::volumes::fitted::caches::Caches;
 use crate::volumes::fitted::speed::Speed;
 use crate::volumes::kernel::image::ASSUMED;
-use requests::{Lines, Requests, TensorTraffic, requests};
+use requests::{Lines, Requests, TensorTraffic, Warps, requests};
+use std::cell::RefCell;
 use warpsight_ir::occupancy::{Residency, occupancy};
 use warpsight_ir::profile::{Cache, Fact};
 use warpsight_ir::{Bytes, Kernel, Limiter, Meanwhile, NoEstimate, Profile, Seconds, Unknown};
@@ -38,6 +39,8 @@ pub struct Coarse<'p> {
     /// `None` where buffers have no first-level cache.
     l1_bytes: Option<f64>,
     meanwhile: Meanwhile,
+    /// What warps of all kernels so far asked for: those of one schedule in several places mostly do the same.
+    warps: RefCell<Warps>,
 }
 
 impl<'p> Coarse<'p> {
@@ -74,6 +77,7 @@ impl<'p> Coarse<'p> {
             texture_instances: m.texture_l1.instances.get().map_or(cores, |&n| f64::from(n)),
             l1_bytes: m.buffer_l1.bytes.get().map(|bytes| bytes.0),
             meanwhile,
+            warps: RefCell::default(),
         })
     }
 
@@ -92,7 +96,7 @@ impl<'p> Coarse<'p> {
 
     /// What one launch requests.
     pub fn requests(&self, kernel: &Kernel) -> Requests {
-        requests(kernel, self.lines, self.rule.as_ref().ok().copied())
+        requests(kernel, self.lines, self.rule.as_ref().ok().copied(), &mut self.warps.borrow_mut())
     }
 
     /// What a launch asks for.

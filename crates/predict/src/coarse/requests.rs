@@ -8,6 +8,7 @@ use crate::volumes::first_level::local::fullest;
 use crate::volumes::first_level::warps::wavefronts;
 use crate::volumes::kernel::image;
 use crate::volumes::sets::intervals::covered;
+use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use warpsight_ir::layout::ImageLayout;
 use warpsight_ir::{AccessKind, AccessRef, Accesses, Indirect, Kernel, Nest, Space, TensorPlace, VarId, VarKind};
@@ -108,7 +109,7 @@ struct Kind {
 }
 
 /// What one execution by a warp asks for.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Warp {
     /// Distinct lines of a texture cache, or sectors.
     lines: f64,
@@ -116,8 +117,34 @@ struct Warp {
     wavefronts: f64,
 }
 
+/// What the first warp of a group does, from its first lane on; its lanes ask for the same, whatever else a kernel does.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Asked {
+    /// Lanes along each axis.
+    lanes: SmallVec<[i64; 4]>,
+    /// How far each step along it leads: columns and rows of texels, or bytes.
+    steps: SmallVec<[(i64, i64); 4]>,
+    of: Of,
+}
+
+/// What it asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Of {
+    /// Texels, of lines that have so many columns and rows, and how many lines these are.
+    Texels(i64, i64, u64),
+    /// So many bytes a lane.
+    Memory(i64),
+    /// The same of local memory.
+    Local(i64),
+}
+
+/// What warps were found to ask for, on a device.
+#[derive(Clone, Debug, Default)]
+pub struct Warps(FxHashMap<Asked, Warp>);
+
 struct Walker<'a> {
     accesses: &'a Accesses,
+    warps: &'a mut Warps,
     /// [`Kernel::known`].
     known: &'a [u16],
     lines: Lines,
@@ -135,12 +162,13 @@ struct Walker<'a> {
     found: Requests,
 }
 
-/// Requests of one launch of a kernel, on a device with such lines and such a first-level cache.
-pub fn requests(kernel: &Kernel, lines: Lines, rule: Option<Rule>) -> Requests {
+/// Requests of one launch of a kernel, on a device with such lines and such a first-level cache, of which `warps` are.
+pub fn requests(kernel: &Kernel, lines: Lines, rule: Option<Rule>, warps: &mut Warps) -> Requests {
     let accesses = &kernel.accesses;
     let lane_vars = accesses.vars.iter().enumerate().filter(|(_, v)| v.kind == VarKind::Lane);
     let mut walker = Walker {
         accesses,
+        warps,
         known: &kernel.known,
         lines,
         rule,
@@ -237,7 +265,15 @@ impl Walker<'_> {
             let apart = if drawn.checked_shr(d as u32).unwrap_or(0) & 1 == 1 { FAR } else { 1 };
             coefficients.extend(self.lane_vars.iter().map(|(v, _)| coord.coefficient(VarId(*v as u16)).saturating_mul(apart)));
         }
-        let warp = self.enumerate(&coefficients, access.width, place);
+        let asked = self.asked(&coefficients, access.width, place);
+        let warp = match self.warps.0.get(&asked) {
+            Some(known) => *known,
+            None => {
+                let found = self.enumerate(&asked);
+                self.warps.0.insert(asked, found);
+                found
+            }
+        };
         let vars = &self.accesses.vars;
         let ranges = access.coords.iter().map(|coord| {
             let range = coord.with_constant(0).range(|v| {
@@ -255,54 +291,68 @@ impl Walker<'_> {
         self.kinds[t].len() - 1
     }
 
-    /// What the first warp of a group asks for; the constant part of coordinates is taken as aligned.
-    fn enumerate(&self, coefficients: &[i32], width: u8, place: &TensorPlace) -> Warp {
+    /// What the first warp of a group does whose coordinates move so along each axis of lanes.
+    fn asked(&self, coefficients: &[i32], width: u8, place: &TensorPlace) -> Asked {
         let axes = self.lane_vars.len();
         let along = |axis: usize| coefficients.iter().skip(axis).step_by(axes).map(|&c| i64::from(c));
+        let lanes = self.lane_vars.iter().map(|own| own.1).collect();
         match place {
             TensorPlace::Image { kind, format, .. } => {
                 let (width, height, each) = image::block(self.lines.layout.of(*kind), self.lines.texture as i64, i64::from(format.bytes()));
-                let at = |d: usize, size: i64| {
-                    let lanes = self.lanes(|axis| along(axis).nth(d).unwrap_or(0));
-                    lanes.into_iter().map(move |at| floor(at, size))
-                };
-                let mut touched: SmallVec<[(i64, i64); 64]> = at(0, width).zip(at(1, height)).collect();
-                touched.sort_unstable();
-                touched.dedup();
-                Warp { lines: (touched.len().max(1) as u64 * each) as f64, ..Warp::default() }
+                let at = |axis: usize, d: usize| along(axis).nth(d).unwrap_or(0);
+                let steps = (0..axes).map(|axis| (at(axis, 0), at(axis, 1))).collect();
+                Asked { lanes, steps, of: Of::Texels(width, height, each) }
             }
             TensorPlace::Buffer { space, element, dims, .. } => {
                 let bytes = i64::from(u32::from(width) * element.bytes());
-                let offsets = self.lanes(|axis| {
+                let step = |axis: usize| {
                     let elements = along(axis).zip(dims).fold(0, |at: i64, (c, extent)| at.saturating_mul(*extent).saturating_add(c));
-                    elements.saturating_mul(i64::from(element.bytes()))
-                });
-                let waves = |rule: Rule| wavefronts(&offsets, bytes, 0, rule.banks() as usize);
-                if *space == Space::Local {
-                    let wavefronts = self.rule.map_or_else(|| fullest(&offsets, bytes, 0, self.lines.banks).into(), waves) as f64;
-                    return Warp { wavefronts, ..Warp::default() };
-                }
-                let distinct = |size: i64| {
-                    let lines = |start: &i64| (floor(*start, size), floor(start + bytes - 1, size));
-                    let mut touched: SmallVec<[(i64, i64); 64]> = offsets.iter().map(lines).collect();
-                    touched.sort_unstable();
-                    covered(&touched)
+                    (elements.saturating_mul(i64::from(element.bytes())), 0)
                 };
-                let cycles = self.rule.map_or(0.0, |rule| {
-                    let line = self.lines.buffer as u32;
-                    let sizes = Sizes { warp: self.lines.warp, sector: self.lines.sector as u32, line, banks: rule.banks(), texture: None };
-                    let lines = distinct(i64::from(line));
-                    rule.cycles(&Request { offsets: &offsets, bytes, begin: 0, lines, wavefronts: waves(rule) }, sizes)
-                });
-                Warp { lines: distinct(self.lines.sector as i64) as f64, cycles, wavefronts: 0.0 }
+                let of = if *space == Space::Local { Of::Local(bytes) } else { Of::Memory(bytes) };
+                Asked { lanes, steps: (0..axes).map(step).collect(), of }
             }
         }
     }
 
-    /// What each lane of the first warp adds up to, the first lane at 0, by the step along each axis.
-    fn lanes(&self, step: impl Fn(usize) -> i64) -> SmallVec<[i64; 64]> {
+    /// What that warp asks for; the constant part of coordinates is taken as aligned.
+    fn enumerate(&self, Asked { lanes, steps, of }: &Asked) -> Warp {
+        let offsets = |step: fn(&(i64, i64)) -> i64| self.lanes(lanes, |axis| step(&steps[axis]));
+        let bytes = match *of {
+            Of::Texels(width, height, each) => {
+                let at = offsets(|step| step.0).into_iter().zip(offsets(|step| step.1));
+                let mut touched: SmallVec<[(i64, i64); 64]> = at.map(|(x, y)| (floor(x, width), floor(y, height))).collect();
+                touched.sort_unstable();
+                touched.dedup();
+                return Warp { lines: (touched.len().max(1) as u64 * each) as f64, ..Warp::default() };
+            }
+            Of::Memory(bytes) | Of::Local(bytes) => bytes,
+        };
+        let offsets = offsets(|step| step.0);
+        let waves = |rule: Rule| wavefronts(&offsets, bytes, 0, rule.banks() as usize);
+        if let Of::Local(_) = of {
+            let wavefronts = self.rule.map_or_else(|| fullest(&offsets, bytes, 0, self.lines.banks).into(), waves) as f64;
+            return Warp { wavefronts, ..Warp::default() };
+        }
+        let distinct = |size: i64| {
+            let lines = |start: &i64| (floor(*start, size), floor(start + bytes - 1, size));
+            let mut touched: SmallVec<[(i64, i64); 64]> = offsets.iter().map(lines).collect();
+            touched.sort_unstable();
+            covered(&touched)
+        };
+        let cycles = self.rule.map_or(0.0, |rule| {
+            let line = self.lines.buffer as u32;
+            let sizes = Sizes { warp: self.lines.warp, sector: self.lines.sector as u32, line, banks: rule.banks(), texture: None };
+            let lines = distinct(i64::from(line));
+            rule.cycles(&Request { offsets: &offsets, bytes, begin: 0, lines, wavefronts: waves(rule) }, sizes)
+        });
+        Warp { lines: distinct(self.lines.sector as i64) as f64, cycles, wavefronts: 0.0 }
+    }
+
+    /// What each lane of the first warp adds up to, the first lane at 0, by the step along each axis of so many lanes.
+    fn lanes(&self, extents: &[i64], step: impl Fn(usize) -> i64) -> SmallVec<[i64; 64]> {
         let mut lanes: SmallVec<[i64; 64]> = SmallVec::from_elem(0, 1);
-        for (axis, &(_, extent)) in self.lane_vars.iter().enumerate() {
+        for (axis, &extent) in extents.iter().enumerate() {
             let (slower, step) = (lanes.len(), step(axis));
             let group = extent.saturating_mul(slower as i64).min(i64::from(self.lines.warp)) as usize;
             for lane in slower..group {

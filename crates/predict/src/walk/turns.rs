@@ -99,15 +99,17 @@ pub fn turns(pieces: &[Turn], list: &[usize], core: &Core) -> f64 {
     // Of each group, how many warps have come to its barrier.
     let mut met = vec![0; core.groups];
     let mut end = 0.0_f64;
-    while let Some(Reverse(Event { at, warp, loaded })) = queue.pop() {
+    while let Some(&Reverse(Event { at, warp, loaded })) = queue.peek() {
         let Some(turn) = list.get(next[warp]).map(|&piece| &pieces[piece]) else {
             end = end.max(at);
+            queue.pop();
             continue;
         };
         let scheduler = &mut schedulers[warp % core.schedulers];
-        if turn.meets && coming[warp] > at {
-            queue.push(Reverse(Event { at: coming[warp], warp, loaded: false }));
+        let goes_on = if turn.meets && coming[warp] > at {
+            Event { at: coming[warp], warp, loaded: false }
         } else if turn.meets {
+            queue.pop();
             let group = warp / core.warps;
             met[group] += 1;
             if met[group] == core.warps {
@@ -117,6 +119,7 @@ pub fn turns(pieces: &[Turn], list: &[usize], core: &Core) -> f64 {
                     queue.push(Reverse(Event { at: at + core.barrier, warp, loaded: false }));
                 }
             }
+            continue;
         } else if loaded {
             let mut go = scheduler.serve(at, turn.compute);
             for unit in ASKED.map(|unit| unit as usize).into_iter().filter(|&unit| turn.stores[unit] > 0.0) {
@@ -136,7 +139,7 @@ pub fn turns(pieces: &[Turn], list: &[usize], core: &Core) -> f64 {
                 go = taken;
             }
             next[warp] += 1;
-            queue.push(Reverse(Event { at: go, warp, loaded: false }));
+            Event { at: go, warp, loaded: false }
         } else {
             let asked = scheduler.serve(at, turn.issue);
             let mut ready = asked;
@@ -155,7 +158,10 @@ pub fn turns(pieces: &[Turn], list: &[usize], core: &Core) -> f64 {
             if turn.ahead {
                 (coming[warp], ready) = (coming[warp].max(ready), asked);
             }
-            queue.push(Reverse(Event { at: ready, warp, loaded: true }));
+            Event { at: ready, warp, loaded: true }
+        };
+        if let Some(mut first) = queue.peek_mut() {
+            *first = Reverse(goes_on);
         }
     }
     units.iter().chain(&schedulers).chain(textures.iter().flatten()).fold(end, |end, unit| end.max(unit.0))

@@ -35,20 +35,27 @@ impl<'a> Footprint<'a> {
         let index = subject.fields.iter().position(|own| std::ptr::eq(own, field));
         // What moves alike has the same conditions, whatever these say.
         let shared = touches.iter().all(|touch| touch.guard == first.guard);
-        let patterns: Vec<Pattern<'a>> = match subject.structure.zip(index).filter(|_| shared) {
-            Some((structure, field)) => {
+        match subject.structure.zip(index).filter(|_| shared) {
+            Some((structure, index)) => {
                 // Times are a structure's, too.
-                let key = PatternsKey { structure, field, side, timed: phases.is_some() };
+                let key = PatternsKey { structure, field: index, side, timed: phases.is_some() };
                 let kinds = subject.known.get(key, |_| kinds(subject, &touches, phases));
-                kinds.iter().map(|kind| kind.pattern(within(subject, touches[kind.like]), touches[kind.like])).collect()
+                Some(Self::by(subject, field, &touches, &kinds))
             }
-            None => kinds(subject, &touches, phases)
-                .iter()
-                .map(|kind| kind.pattern(within(subject, touches[kind.like]), touches[kind.like]))
-                .collect(),
-        };
+            None => Self::among(subject, field, &touches, phases),
+        }
+    }
+
+    /// The same of some of the accesses of a field, or of their like.
+    pub fn among(subject: &'a Subject, field: &'a Field, touches: &[&'a Touch], phases: Option<&[f64]>) -> Option<Self> {
+        touches.first()?;
+        Some(Self::by(subject, field, touches, &kinds(subject, touches, phases)))
+    }
+
+    fn by(subject: &'a Subject, field: &'a Field, touches: &[&'a Touch], kinds: &[PatternKind]) -> Self {
+        let pattern = |kind: &PatternKind| kind.pattern(within(subject, touches[kind.like]), touches[kind.like]);
         let groups = subject.groups.iter().map(|group| group.count).collect();
-        Some(Self { subject, field, groups, patterns })
+        Self { subject, field, groups, patterns: kinds.iter().map(pattern).collect() }
     }
 
     /// Distinct lines of `line` bytes that the run of `count` blocks from the `first` on touches, each access `phase · resident` blocks

@@ -14,8 +14,9 @@ use super::crowd::Crowd;
 use super::dram::{Behind, Curve, Dram, Memory, Runs, Wave, middle};
 use super::reuse::Footprint;
 use crate::volumes::first_level::l1::Rule;
-use crate::volumes::kernel::subject::{Field, Side, Subject, Touch};
+use crate::volumes::kernel::subject::{Side, Subject, Touch};
 use smallvec::SmallVec;
+use std::borrow::Cow;
 use warpsight_ir::Profile;
 
 /// Volumes of the whole launch between the caches and device memory, one launch of many.
@@ -41,8 +42,12 @@ impl Steps {
         let resident = wave.blocks.clamp(1, blocks.max(1));
         let runs = Runs::of(subject, memory, wave, spread);
         let mut life = Life { subject, memory, begin: middle(subject, resident), resident, again: vec![], alike: vec![] };
-        let mut items: Vec<Item> =
-            subject.fields.iter().enumerate().flat_map(|(field, own)| own.touches.iter().map(move |touch| Item { field, touch })).collect();
+        let mut items: Vec<Item> = subject
+            .fields
+            .iter()
+            .enumerate()
+            .flat_map(|(field, own)| own.touches.iter().map(move |touch| Item::of(field, touch, 0)))
+            .collect();
         items.sort_by_key(|item| item.touch.position);
         // Loads come as early as anything allows; stores that nothing divides come in the order of the program.
         let stores = |item: &Item| !Side::Loads.has(item.touch.kind);
@@ -92,11 +97,17 @@ pub fn in_step(on: &Profile) -> bool {
     Rule::of(on).is_err()
 }
 
-/// An access and whose it is.
-#[derive(Clone, Copy)]
+/// An access, whose it is, and what it is inside of so many loops.
 struct Item<'a> {
     field: usize,
     touch: &'a Touch,
+    inside: Cow<'a, Touch>,
+}
+
+impl<'a> Item<'a> {
+    fn of(field: usize, touch: &'a Touch, depth: usize) -> Self {
+        Self { field, touch, inside: if depth == 0 { Cow::Borrowed(touch) } else { Cow::Owned(inside(touch, depth)) } }
+    }
 }
 
 /// Bytes of lines that one execution of a part of a wave's life touches, by field and side.
@@ -146,7 +157,7 @@ struct Life<'a> {
     resident: u64,
     again: Vec<Again>,
     /// What single accesses touch: those that differ in constants touch as much.
-    alike: Vec<(Item<'a>, usize, Touched)>,
+    alike: Vec<(usize, &'a Touch, usize, Touched)>,
 }
 
 impl<'a> Life<'a> {
@@ -161,12 +172,13 @@ impl<'a> Life<'a> {
         };
         for run in items.chunk_by(together) {
             let (touched, like) = match run[0].touch.loops.get(depth) {
-                None if run.len() == 1 => self.access(run[0], depth),
-                None => (self.touched(run, depth), None),
+                None if run.len() == 1 => self.access(&run[0], depth),
+                None => (self.touched(run), None),
                 Some(var) => {
                     let trips = f64::from(var.count);
-                    let trip = self.sequence(run, depth + 1, times * trips);
-                    let whole = if trips > 1.0 { self.touched(run, depth) } else { trip.clone() };
+                    let inner: Vec<Item> = run.iter().map(|item| Item::of(item.field, item.touch, depth + 1)).collect();
+                    let trip = self.sequence(&inner, depth + 1, times * trips);
+                    let whole = if trips > 1.0 { self.touched(run) } else { trip.clone() };
                     self.meet(&trip, trips, &whole, times, trip.all());
                     (whole, None)
                 }
@@ -185,7 +197,7 @@ impl<'a> Life<'a> {
                 // Tiles are stored element by element: pairs whose accesses lie alike to each other touch as much.
                 let known = next.last().filter(|own| like.is_some() && own.like == like && own.number == a.number + b.number);
                 let known = known.filter(|own| lie_alike(&items[own.first..own.first + own.number], &items[a.first..a.first + own.number]));
-                let touched = known.map_or_else(|| self.both(items, depth, a, b), |own| own.touched.clone());
+                let touched = known.map_or_else(|| self.both(items, a, b), |own| own.touched.clone());
                 let parts = Touched(a.touched.0.iter().zip(&b.touched.0).map(|(a, b)| a + b).collect());
                 self.meet(&parts, 1.0, &touched, times, (a.touched.all() + b.touched.all()) / 2.0);
                 next.push(Part { first: a.first, number: a.number + b.number, touched, like });
@@ -196,11 +208,11 @@ impl<'a> Life<'a> {
     }
 
     /// What two parts that follow each other touch.
-    fn both(&self, items: &[Item<'a>], depth: usize, a: &Part, b: &Part) -> Touched {
+    fn both(&self, items: &[Item<'a>], a: &Part, b: &Part) -> Touched {
         let items = &items[a.first..a.first + a.number + b.number];
         let each = a.touched.0.iter().zip(&b.touched.0).enumerate();
         // Fields share no lines.
-        Touched(each.map(|(slot, (&a, &b))| if a.min(b) > 0.0 { self.of_field(items, depth, slot) } else { a + b }).collect())
+        Touched(each.map(|(slot, (&a, &b))| if a.min(b) > 0.0 { self.of_field(items, slot) } else { a + b }).collect())
     }
 
     /// What so many executions of a part touch again, of what they touch together.
@@ -214,35 +226,33 @@ impl<'a> Life<'a> {
     }
 
     /// What one access touches, and which of the known ones it is like.
-    fn access(&mut self, item: Item<'a>, depth: usize) -> (Touched, Option<usize>) {
-        let known = self.alike.iter().position(|(own, at, _)| {
-            own.field == item.field && *at == depth && own.touch.kind == item.touch.kind && own.touch.moves_like(item.touch)
+    fn access(&mut self, item: &Item<'a>, depth: usize) -> (Touched, Option<usize>) {
+        let known = self.alike.iter().position(|&(field, touch, at, _)| {
+            field == item.field && at == depth && touch.kind == item.touch.kind && touch.moves_like(item.touch)
         });
         let like = known.unwrap_or_else(|| {
-            self.alike.push((item, depth, self.touched(&[item], depth)));
+            self.alike.push((item.field, item.touch, depth, self.touched(std::slice::from_ref(item))));
             self.alike.len() - 1
         });
-        (self.alike[like].2.clone(), Some(like))
+        (self.alike[like].3.clone(), Some(like))
     }
 
     fn nothing(&self) -> Touched {
         Touched(SmallVec::from_elem(0.0, 2 * self.subject.fields.len()))
     }
 
-    /// What these accesses touch in all trips of the loops from `depth` on, in the middle of those around them.
-    fn touched(&self, items: &[Item], depth: usize) -> Touched {
-        Touched((0..2 * self.subject.fields.len()).map(|slot| self.of_field(items, depth, slot)).collect())
+    /// What these accesses touch in all trips of the loops inside, in the middle of those around them.
+    fn touched(&self, items: &[Item]) -> Touched {
+        Touched((0..2 * self.subject.fields.len()).map(|slot| self.of_field(items, slot)).collect())
     }
 
     /// The same of one field on one side.
-    fn of_field(&self, items: &[Item], depth: usize, slot: usize) -> f64 {
+    fn of_field(&self, items: &[Item], slot: usize) -> f64 {
         let (field, side) = (slot / 2, if slot.is_multiple_of(2) { Side::Loads } else { Side::Stores });
         let own = items.iter().filter(|item| item.field == field && side.has(item.touch.kind));
-        let touches: Vec<Touch> = own.map(|item| inside(item.touch, depth)).collect();
-        let of = &self.subject.fields[field];
-        let own = Field { name: of.name.clone(), geometry: of.geometry, touches, gathers: vec![], image: of.image };
+        let touches: SmallVec<[&Touch; 16]> = own.map(|item| &*item.inside).collect();
         let line = i64::from(if side == Side::Loads { self.memory.fetch } else { self.memory.write });
-        let footprint = Footprint::of(self.subject, &own, Some(side), None);
+        let footprint = Footprint::among(self.subject, &self.subject.fields[field], &touches, None);
         footprint.map_or(0.0, |own| (own.distinct(self.begin, self.resident, 0.0, line) as i64 * line) as f64)
     }
 }

@@ -61,16 +61,18 @@ pub fn report(work: &Work, on: &Profile, settings: &Settings, resident: Occupanc
         Fact::Known { lo, hi, .. } => [hi, lo],
         _ => [None; 2],
     };
-    let span_of = |counts: &Counts| {
-        let at = |clock| together(&timed(counts, clock), clock).map_or(seconds, |found| found.0);
+    // `typical`: what is known to be taken at the profile's clock.
+    let span_of = |counts: &Counts, typical: Option<Seconds>| {
+        let walked = |clock| together(&timed(counts, clock), clock).map_or(seconds, |found| found.0);
+        let at = |clock: Option<Hertz>| typical.filter(|_| clock.is_none()).unwrap_or_else(|| walked(clock));
         let fast = at(ends[0]);
         [fast, if ends[0] == ends[1] { fast } else { at(ends[1]) }]
     };
-    let span = span_of(&counts);
+    let span = span_of(&counts, Some(seconds));
     let around = |[fast, slow]: [Seconds; 2], basis| Interval { lo: fast * own.lo.exp(), hi: slow * own.hi.exp(), basis };
     let mut interval = around(span, basis);
     for other in others(&exact, &counts).filter(|_| settings.measured.is_none()) {
-        interval.cover(&around(span_of(&other), String::new()));
+        interval.cover(&around(span_of(&other, None), String::new()));
     }
     if let Fact::Known { value, lo, hi, .. } = &on.execution.clock {
         let mega = |clock: &Hertz| format!("{:.0} MHz", clock.0 * 1e-6);

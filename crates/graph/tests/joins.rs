@@ -213,9 +213,12 @@ fn every_sequence_writes_its_part() {
         let small = draft.input(&[1, 4, 4, 4]);
         let windows = [4, 4].map(|input| Window { stride: 2, pad_before: 1, pad_after: 1, ..Window::new(input, 3) }).to_vec();
         let large = draft.node(Op::ConvTranspose { windows, groups: 1 }, &[small, weight], &[1, 4, 7, 7]);
-        let (tiled, made) = (draft.conv(x, 4, 3), draft.conv(x, 4, 3));
-        let (pooled, soft) = (draft.pool(made), draft.node(Op::Softmax { axis: 3 }, &[x], &[1, 4, 7, 7]));
-        let whole = draft.concat(&[large, tiled, pooled, soft, x], axis);
+        let big = draft.input(&[1, 4, 14, 14]);
+        let (tiled, made) = (draft.conv(x, 4, 3), draft.conv(big, 4, 3));
+        let halves = vec![Window { stride: 2, ..Window::new(14, 2) }; 2];
+        let pooled = draft.node(Op::Pool { kind: PoolKind::Max, windows: halves, ceil_mode: false }, &[made], &[1, 4, 7, 7]);
+        let soft = draft.node(Op::Softmax { axis: 3 }, &[x], &[1, 4, 7, 7]);
+        let whole = draft.concat(&[tiled, pooled, soft, large, x], axis);
         draft.graph.outputs = vec![whole];
         let graph = draft.graph.clone();
         let plan = draft.plan(&[whole]);
@@ -235,7 +238,7 @@ fn every_sequence_writes_its_part() {
             }
         }
     }
-    assert_eq!(seen, BTreeSet::from(["padded", "phases", "pooled", "rows", "rows_kept", "winograd2", "winograd4"]));
+    assert_eq!(seen, BTreeSet::from(["padded", "parts", "phases", "pooled", "rows", "rows_kept", "winograd2", "winograd4"]));
 }
 
 /// Random nets of convolutions, poolings and what is joined of them.

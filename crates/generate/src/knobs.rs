@@ -122,7 +122,7 @@ impl Knobs {
             orders.push(reversed);
         }
         let tensors = expr.inputs.iter().chain([&expr.output]).enumerate();
-        // Buffers alone are read and written in one kernel; what is written in parts lies in no texels that these cut.
+        // Buffers alone are read and written in one kernel; what is written in parts lies in nothing that these cut.
         let packed = packed_dim(expr.output.shape.len());
         let itself = expr.inputs.iter().any(|input| input.name == expr.output.name);
         let shared = (itself || expr.kept().is_some()).then_some(expr.inputs.len());
@@ -130,7 +130,7 @@ impl Knobs {
         let part = Part::proper(expr);
         let cuts = |place: &Place| {
             let channels = expr.output.shape.get(packed).copied().unwrap_or(0);
-            place.is_image() && part.as_ref().zip(place.block()).is_some_and(|(part, block)| part.cuts(packed, channels, block))
+            part.as_ref().zip(place.block()).is_some_and(|(part, block)| part.cuts(packed, channels, block))
         };
         let own = |t: usize| -> Vec<Place> {
             places(expr, t, passes).into_iter().filter(|place| t < expr.inputs.len() || !cuts(place)).collect()

@@ -159,8 +159,8 @@ impl Part {
         Some(Self { runs: expr.store.iter().zip(&expr.output.shape).map(run).collect::<Option<_>>()? })
     }
 
-    /// What an expression writes, where that is known and not all of its output. Texels that it cuts ([`Part::cuts`]) would reach into other parts:
-    /// the output does not lie in these. Of blocks that it cuts it writes pieces.
+    /// What an expression writes, where that is known and not all of its output. Blocks and texels that it cuts ([`Part::cuts`]) would reach into
+    /// other parts: the output does not lie in these.
     pub fn proper(expr: &TensorExpr) -> Option<Self> {
         Self::of(expr).filter(|part| part.len() < expr.output.len() as u64)
     }

@@ -3,9 +3,8 @@
 use crate::expr::{AxisId, Index};
 use crate::layout::Coord;
 use crate::nest::{Nest, Offsets};
-use crate::schedule::axis;
 use smallvec::SmallVec;
-use warpsight_ir::range::{Interval, gcd};
+use warpsight_ir::range::Interval;
 
 /// One store of a tile point.
 #[derive(Clone, Debug, PartialEq)]
@@ -58,14 +57,6 @@ impl Nest<'_> {
         range.lo < 0 || range.hi + i128::from(run) >= self.expr.output.shape[d].into()
     }
 
-    /// How many neighbours of a block are stored together: as many as lie side by side in all blocks, wherever what is written begins and ends in
-    /// them. Behind the end of the output nothing follows that matters.
-    fn grain(&self, d: usize, block: i64) -> i64 {
-        let (form, extent) = (&self.expr.store[d], self.expr.output.shape[d]);
-        let end = form.terms().iter().map(|&(a, c)| i64::from(c) * (axis(self.expr, a).extent - 1)).sum::<i64>() + form.constant + 1;
-        [form.constant.abs(), if end < extent { end } else { 0 }].into_iter().fold(block, gcd)
-    }
-
     /// The stores of one tile point, and of a point of the reduction where each has results, so many lanes wide: whole vectors where lanes are
     /// consecutive in memory, single lanes otherwise.
     pub fn stores(&self, at: &[i64], point: &[i64], width: u8) -> Vec<StoreItem> {
@@ -101,9 +92,9 @@ impl Nest<'_> {
         let innermost = layout.innermost().map(|own| own.0);
         let consecutive = self.expr.store.iter().enumerate().all(|(d, form)| self.along_vector(form) == i32::from(innermost == Some(d)));
         match layout.block() {
-            // Whole blocks or pieces of them, behind the last of which nothing follows that matters: the first element decides.
-            Some((d, block)) if layout.is_image() || width > 1 && consecutive => {
-                let piece = self.grain(d, block).min(i64::from(width)) as u8;
+            // Whole blocks, behind the last of which nothing follows that matters: the first element decides.
+            Some((_, block)) if layout.is_image() || width > 1 && consecutive => {
+                let piece = block.min(i64::from(width)) as u8;
                 (0..width / piece).map(|i| store(i * piece, piece, false)).collect()
             }
             None if width == 1 || consecutive => vec![store(0, width, true)],

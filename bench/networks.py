@@ -1,6 +1,6 @@
-"""ResNet-18 and MobileNetV2 at 224 x 224 as ONNX, as they are deployed: normalisations folded into the convolutions before them.
+"""ResNet-18, MobileNetV2 and SqueezeNet 1.1 at 224 x 224 as ONNX, as they are deployed: normalisations folded into the convolutions before them.
 
-    .venv/bin/python bench/networks.py resnet18|mobilenetv2 FILE.onnx
+    .venv/bin/python bench/networks.py resnet18|mobilenetv2|squeezenet FILE.onnx
 
 Weights are random but seeded, and scaled so that activations stay near one; only shapes matter for speed.
 """
@@ -90,7 +90,28 @@ def mobilenetv2():
     return net.classifier(clipped(net.conv(x, channels, 1280, 1)), 1280)
 
 
-NETWORKS = {"resnet18": resnet18, "mobilenetv2": mobilenetv2}
+def fire(net, x, channels, squeezed, expanded):
+    """Iandola et al. 2016, figure 2: 1 x 1 squeezes, 1 x 1 and 3 x 3 expand and are joined."""
+    small = net.node("Relu", net.conv(x, channels, squeezed, 1))
+    return net.node("Concat", *[net.node("Relu", net.conv(small, squeezed, expanded, kernel)) for kernel in (1, 3)], axis=1)
+
+
+def squeezenet():
+    """SqueezeNet 1.1: version 1.0 (Iandola et al. 2016, table 1) with fewer filters first and poolings earlier."""
+    net = Builder()
+    pool = lambda x: net.node("MaxPool", x, kernel_shape=[3, 3], strides=[2, 2])
+    weights = net.weight(64, 3, 3, 3)
+    x = pool(net.node("Relu", net.node("Conv", INPUT, weights, net.weight(64), kernel_shape=[3, 3], strides=[2, 2])))
+    channels = 64
+    for squeezed, expanded, last in [(16, 64, False), (16, 64, True), (32, 128, False), (32, 128, True), (48, 192, False), (48, 192, False), (64, 256, False), (64, 256, False)]:
+        x = fire(net, x, channels, squeezed, expanded)
+        x, channels = pool(x) if last else x, 2 * expanded
+    x = net.node("GlobalAveragePool", net.node("Relu", net.conv(x, channels, 1000, 1)))
+    net.node("Flatten", x, output="scores")
+    return net.model({INPUT: SHAPE}, {"scores": (SHAPE[0], 1000)})
+
+
+NETWORKS = {"resnet18": resnet18, "mobilenetv2": mobilenetv2, "squeezenet": squeezenet}
 
 if __name__ == "__main__":
     if len(sys.argv) != 3 or sys.argv[1] not in NETWORKS:

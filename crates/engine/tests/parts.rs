@@ -83,19 +83,25 @@ fn larger() -> Plan {
     plan
 }
 
-/// Two convolutions of so many channels, joined along these, each copied into its part.
-fn joined(channels: [i64; 2]) -> Plan {
+/// Two tensors of so many channels, joined along these: convolutions that write their parts, or inputs, each of which is copied into its part.
+fn joined(channels: [i64; 2], copied: bool) -> Plan {
     let mut draft = Draft::default();
-    let x = draft.input([1, CHANNELS, 4, 5]);
-    let own = channels.map(|filters| draft.pointwise(x, CHANNELS, filters));
+    let own = if copied {
+        channels.map(|own| draft.input([1, own, 4, 5]))
+    } else {
+        let x = draft.input([1, CHANNELS, 4, 5]);
+        channels.map(|filters| draft.pointwise(x, CHANNELS, filters))
+    };
     let all = channels.iter().sum();
     let whole = draft.graph.add(GraphTensor::new("whole", [1, all, 4, 5], Origin::Node));
     draft.graph.nodes.push(Node::of("concat", Op::Concat { axis: 1 }, own.to_vec(), whole));
     let y = draft.pointwise(whole, all, CHANNELS);
     let mut plan = draft.plan(y);
-    let at = plan.operators.iter().position(|own| own.inputs.len() == 2 && own.operator.steps[0].reduce.is_empty()).expect("what joins");
-    let parts = candidates(&plan.operators[at].operator).into_iter().find(|own| own.name == "parts").expect("parts");
-    plan.replace(at, parts.operator);
+    if copied {
+        let parts = candidates(&plan.operators[0].operator).into_iter().find(|own| own.name == "parts").expect("parts");
+        plan.replace(0, parts.operator);
+    }
+    assert_eq!(plan.operators.iter().map(|op| op.operator.steps.len()).sum::<usize>(), 3);
     plan
 }
 
@@ -173,6 +179,8 @@ fn parts_lie_in_blocks_and_images_that_they_do_not_cut() {
     assert_eq!(places_of_parts(&updated(1), DRAWN / 5), BTreeSet::from(["Buffer".to_owned()]), "a part of the channels");
     // Few drawn configurations have vectors of eight for every part.
     let fours = BTreeSet::from(["Buffer", "Blocks(4)", "Image"].map(str::to_owned));
-    assert!(places_of_parts(&joined([8, 10]), DRAWN).is_superset(&fours));
-    assert!(places_of_parts(&joined([12, 6]), DRAWN / 5).is_subset(&fours), "twelve is no whole number of blocks of eight");
+    for copied in [false, true] {
+        assert!(places_of_parts(&joined([8, 10], copied), DRAWN).is_superset(&fours), "{copied}");
+        assert!(places_of_parts(&joined([12, 6], copied), DRAWN / 5).is_subset(&fours), "twelve is no whole number of blocks of eight");
+    }
 }

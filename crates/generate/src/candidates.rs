@@ -7,6 +7,7 @@ mod rows;
 mod winograd;
 
 use crate::candidates::parts::parted;
+pub use crate::candidates::parts::{pieces, stored_by, terms};
 use crate::candidates::phases::phases;
 use crate::candidates::pooled::pooled;
 use crate::candidates::rows::{keeping, one_walk};

@@ -118,6 +118,11 @@ impl Run {
         (self.first..=self.last()).contains(&at) && (at - self.first) % self.step == 0
     }
 
+    /// Whether all positions of another one are in it.
+    fn holds(self, other: Self) -> bool {
+        self.contains(other.first) && self.contains(other.last()) && (other.count == 1 || other.step % self.step == 0)
+    }
+
     /// Whether no position is in both: one ends before the other begins, or their steps never meet.
     fn misses(self, other: Self) -> bool {
         // One position has no step.
@@ -184,6 +189,11 @@ impl Part {
         self.runs.iter().zip(at).all(|(run, at)| run.contains(*at))
     }
 
+    /// Whether all elements of another one are in it.
+    fn holds(&self, other: &Self) -> bool {
+        self.runs.iter().zip(&other.runs).all(|(own, other)| own.holds(*other))
+    }
+
     fn misses(&self, other: &Self) -> bool {
         self.runs.iter().zip(&other.runs).any(|(own, other)| own.misses(*other))
     }
@@ -206,18 +216,30 @@ pub fn check(operator: &Operator) -> Result<(), PartsError> {
 
 /// Expressions of one output.
 fn whole(steps: &[&TensorExpr]) -> Result<(), PartsError> {
-    let output = &steps[0].output;
+    let (output, parts) = (&steps[0].output, disjoint(steps)?);
+    let (written, elements) = (parts.iter().map(Part::len).sum(), output.len() as u64);
+    if written == elements { Ok(()) } else { Err(PartsError::Hole { tensor: output.name.clone(), written, elements }) }
+}
+
+/// Whether expressions of one output write what one of it does, each element once.
+pub(crate) fn share(step: &TensorExpr, steps: &[TensorExpr]) -> bool {
+    let (Some(whole), Ok(parts)) = (Part::of(step), disjoint(&steps.iter().collect::<Vec<_>>())) else { return false };
+    parts.iter().all(|own| whole.holds(own)) && parts.iter().map(Part::len).sum::<u64>() == whole.len()
+}
+
+/// What each of the expressions of one output writes.
+fn disjoint(steps: &[&TensorExpr]) -> Result<Vec<Part>, PartsError> {
     let mut parts: Vec<(&Name, Part)> = vec![];
     for step in steps {
-        alike(output, &step.output)?;
+        let output = &step.output;
+        alike(&steps[0].output, output)?;
         let own = part(step)?;
         if let Some((first, _)) = parts.iter().find(|(_, other)| !own.misses(other)) {
             return Err(PartsError::Overlap { tensor: output.name.clone(), first: (*first).clone(), second: step.name.clone() });
         }
         parts.push((&step.name, own));
     }
-    let (written, elements) = (parts.iter().map(|own| own.1.len()).sum(), output.len() as u64);
-    if written == elements { Ok(()) } else { Err(PartsError::Hole { tensor: output.name.clone(), written, elements }) }
+    Ok(parts.into_iter().map(|own| own.1).collect())
 }
 
 fn alike(first: &Tensor, second: &Tensor) -> Result<(), PartsError> {

@@ -4,6 +4,7 @@ mod elements;
 mod fuse;
 mod join;
 mod lower;
+mod parts;
 mod sequence;
 
 use crate::error::GraphError;
@@ -14,10 +15,11 @@ use crate::plan::fuse::groups;
 use crate::plan::lower::{Lowered, Source, lower};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
+use warpsight_generate::ExprKey;
 use warpsight_generate::expr::{Evaluator, Operator, Role, Tensor, TensorExpr};
 use warpsight_generate::layout::{known, stored};
 use warpsight_generate::operators::{copy, external_inputs, temporaries};
-use warpsight_generate::{ExprKey, parts};
+use warpsight_generate::parts::onto;
 use warpsight_ir::{Name, Scalar};
 
 /// A network as operators.
@@ -27,7 +29,7 @@ use warpsight_ir::{Name, Scalar};
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// In an order in which they can run. A tensor may be written by several: whole by the first, then in parts by some that work in place, or in
-    /// parts by all ([`parts`]).
+    /// parts by all ([`warpsight_generate::parts`]).
     pub operators: Vec<PlannedOp>,
     /// All tensors; every one is used or is an input.
     pub tensors: Vec<PlanTensor>,
@@ -132,6 +134,7 @@ impl Plan {
             builder.add(anchor.name.clone(), nodes, lowered, &further, output);
         }
         builder.copy_outputs()?;
+        parts::part(&mut builder.plan);
         join::join(&mut builder.plan);
         Ok(builder.plan)
     }
@@ -223,6 +226,21 @@ impl Plan {
         let temporaries = temporaries(&operator).into_iter().map(&mut temporary).collect();
         let op = &mut self.operators[position];
         (op.operator, op.inputs, op.temporaries) = (operator, inputs, temporaries);
+    }
+
+    /// Leaves tensors out that nobody uses.
+    fn forget(&mut self, gone: &[TensorId]) {
+        let gone: HashSet<usize> = gone.iter().map(|id| id.0).collect();
+        let mut kept = 0;
+        let mut places = vec![];
+        for id in 0..self.tensors.len() {
+            places.push(TensorId(kept));
+            kept += usize::from(!gone.contains(&id));
+        }
+        let mut id = 0..;
+        self.tensors.retain(|_| id.next().is_none_or(|id| !gone.contains(&id)));
+        let operators = self.operators.iter_mut().flat_map(|op| op.inputs.iter_mut().chain(&mut op.temporaries).chain([&mut op.output]));
+        operators.chain(&mut self.inputs).chain(&mut self.outputs).for_each(|id| *id = places[id.0]);
     }
 
     /// What an expression makes of constants alone; `None` of others.
@@ -388,7 +406,7 @@ impl<'a> Builder<'a> {
         if !matches!(node.op(), Some(Op::Update { .. })) || known || !alike || !alone || shown(data) || shown(made) {
             return None;
         }
-        let operator = parts::onto(&lowered.operator, &"input".into()).ok().filter(|operator| !operator.steps.is_empty())?;
+        let operator = onto(&lowered.operator, &"input".into()).ok().filter(|operator| !operator.steps.is_empty())?;
         let place = self.tensor(data);
         self.placed[made.0] = Some(place);
         Some((operator, place))

@@ -5,7 +5,7 @@
 //! weight's end, as zero. Nothing here asks what an operator is called: it is an axis of few positions that decides, with one of a reduction, whether
 //! a factor lies within its tensor.
 
-use crate::expr::{Axis, AxisId, Combine, Index, Operator, ScalarExpr, Tensor, TensorExpr};
+use crate::expr::{Axis, AxisId, Combine, Index, ScalarExpr, Tensor, TensorExpr};
 use crate::nest::for_each;
 use crate::operators::Builder;
 use crate::operators::split::read;
@@ -53,9 +53,8 @@ pub(super) fn phases(step: &TensorExpr) -> Option<Vec<TensorExpr>> {
             steps.push(phase(step, &ranges, &format!("{}_phase{}", step.name, steps.len())));
         }
     });
-    let steps = steps.into_iter().collect::<Option<_>>()?;
-    let operator = Operator { kind: step.name.clone(), steps };
-    parts::check(&operator).ok().map(|()| operator.steps)
+    let steps: Vec<TensorExpr> = steps.into_iter().collect::<Option<_>>()?;
+    parts::share(step, &steps).then_some(steps)
 }
 
 /// Loads that a product is zero without.

@@ -54,7 +54,8 @@ fn window<'a>(made: &TensorExpr, by: &'a TensorExpr) -> Option<&'a [Index]> {
     let read = read.filter(|_| !others)?;
     let moves = |axis: AxisId| read.iter().any(|form| form.coefficient(axis) != 0);
     let all_move = (by.axes.len()..by.axes.len() + by.reduce.len()).all(|a| moves(AxisId(a)));
-    let results = by.output.len() as i64;
+    // Of a part of a tensor, those that are in it.
+    let results = by.result_axes().map(|axis| axis.extent).fold(1, i64::saturating_mul);
     let short =
         made.combine != Combine::Sum || by.combine != Combine::Sum || terms(made).saturating_mul(positions) <= longest(by.arithmetic());
     // What is moved alone is no reason to make it again.

@@ -251,7 +251,14 @@ impl<'a> Picture<'a> {
             });
             let store = substituted(&step.store, &old).filter(|_| near)?;
             let made = builder.finish(Combine::Sum, body, epilogue, step.output.clone(), store);
-            let clipped = self.windows.iter().any(|own| self.axis(own.at).extent % results != 0);
+            let cut = |own: &&Window| self.axis(own.at).extent % results != 0;
+            let clipped = self.windows.iter().any(|own| cut(&own));
+            // What is beyond an end has to be outside of the output.
+            let ends = |own: &Window| {
+                let extent = self.axis(own.at).extent;
+                step.store.iter().zip(&step.output.shape).any(|(form, shape)| alone(form) == Some(own.at) && *shape == extent)
+            };
+            self.windows.iter().filter(cut).all(ends).then_some(())?;
             let made = transformed(made, transforms.output, [&at[4], &at[5]], [&inner[0], &inner[1]], tile as usize)?;
             TensorExpr { clipped, ..made }
         };

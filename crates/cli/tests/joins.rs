@@ -1,0 +1,80 @@
+//! Networks that join tensors, against what onnxruntime makes of them, on simulated devices and on PoCL: no kernel copies what another one makes for
+//! the join alone.
+
+mod common;
+
+use common::{Sandbox, WARPSIGHT};
+use serde_json::Value;
+use std::process::Command;
+
+const CASES: &str = include_str!("../../graph/tests/fixtures/ops.json");
+
+/// Networks, and of how many kernels each is: one more where tensors are copied that others read, too, three for a softmax.
+const NETWORKS: [(&str, usize); 6] =
+    [("fire", 3), ("fire of odd channels, squeezed again", 4), ("inception", 6), ("dense", 6), ("joined rows", 8), ("shuffled", 3)];
+
+/// The numbers that `fixtures/make.py` draws.
+fn draw(seed: u64, count: usize) -> Vec<f32> {
+    let mut state = seed;
+    let mut next = || {
+        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        ((state >> 40) as f64 / f64::from(1 << 23) - 1.0) as f32
+    };
+    (0..count).map(|_| next()).collect()
+}
+
+fn integers(value: &Value) -> Vec<i64> {
+    value.as_array().expect("a list").iter().map(|own| own.as_i64().expect("a whole number")).collect()
+}
+
+/// How many kernels a network has that gives what it should.
+fn kernels(name: &str, device: &str) -> usize {
+    let s = Sandbox::new();
+    let cases: Vec<Value> = serde_json::from_str(CASES).expect("JSON");
+    let case = cases.iter().find(|own| own["name"] == name).unwrap_or_else(|| panic!("{name}"));
+    let hex = case["model"].as_str().expect("a model");
+    let model: Vec<u8> = (0..hex.len()).step_by(2).map(|at| u8::from_str_radix(&hex[at..at + 2], 16).expect("hex")).collect();
+    std::fs::write(s.path("model.onnx"), model).expect("writes");
+    let shape = integers(&case["inputs"][0]);
+    let list: String = shape.iter().map(|own| format!("{own}, ")).collect();
+    let header = format!("{{'descr': '<f4', 'fortran_order': False, 'shape': ({list}), }}\n");
+    let values: Vec<u8> = draw(1, shape.iter().product::<i64>() as usize).iter().flat_map(|v| v.to_le_bytes()).collect();
+    let array = [b"\x93NUMPY\x01\x00".as_slice(), &(header.len() as u16).to_le_bytes(), header.as_bytes(), &values].concat();
+    std::fs::write(s.path("x.npy"), array).expect("writes");
+    let (store, out, input) = (s.text("store.sqlite"), s.text("out"), format!("x={}", s.text("x.npy")));
+    let common = [s.text("model.onnx"), "--device".into(), device.into(), "--store".into(), store];
+    let common: Vec<&str> = common.iter().map(String::as_str).collect();
+    let report = s.run(&[&["optimize"], &common[..], &["--sequences", "direct", "--json"]].concat(), 0);
+    let report: Value = serde_json::from_slice(&report.stdout).expect("JSON");
+    s.run(&[&["run"], &common[..], &["--input", &input, "--output", &out]].concat(), 0);
+    let expected: Vec<f32> = case["output"].as_array().expect("a list").iter().map(|own| own.as_f64().expect("a number") as f32).collect();
+    let bytes = std::fs::read(s.path("out/y.npy")).expect("an output");
+    let found = bytes[bytes.len() - 4 * expected.len()..].as_chunks::<4>().0.iter().map(|own| f32::from_le_bytes(*own));
+    let largest = expected.iter().fold(0.0_f32, |most, own| most.max(own.abs()));
+    let off = found.zip(&expected).map(|(found, expected)| (found - expected).abs()).fold(0.0, f32::max);
+    assert!(off < 1e-5 * largest.max(1.0), "{name} on {device}: off by {off}");
+    let operators = report["operators"].as_array().expect("operators");
+    operators.iter().map(|own| own["nodes"].as_array().expect("nodes").len()).sum()
+}
+
+#[test]
+fn joins_on_simulated_devices() {
+    for (name, count) in NETWORKS {
+        for device in ["sim:adreno640", "sim:mali-g76"] {
+            assert_eq!(kernels(name, device), count, "{name} on {device}");
+        }
+    }
+}
+
+/// Where there is a driver.
+#[test]
+fn joins_on_opencl() {
+    let listed = Command::new(WARPSIGHT).args(["devices", "--json"]).output().expect("starts");
+    if !String::from_utf8_lossy(&listed.stdout).contains("\"opencl:0\"") {
+        eprintln!("no OpenCL here");
+        return;
+    }
+    for (name, count) in NETWORKS {
+        assert_eq!(kernels(name, "opencl:0"), count, "{name}");
+    }
+}

@@ -7,7 +7,8 @@
 use crate::EngineError;
 use fastrand::Rng;
 use warpsight_generate::expr::{Combine, Evaluator, Operator, Role, ScalarExpr, TensorExpr};
-use warpsight_generate::layout::{for_each_index, image_format, known, stored};
+use warpsight_generate::indices::for_each_index;
+use warpsight_generate::layout::{image_format, known, stored};
 use warpsight_generate::operators::external_inputs;
 use warpsight_generate::parts::Part;
 use warpsight_generate::{Layout, Tensor};

@@ -1,9 +1,9 @@
 //! Where the elements of a tensor lie in the argument of a kernel, and how host data is packed for it.
 
 use crate::expr::{AxisId, Role, Tensor};
+use crate::indices::for_each_index;
 use half::f16;
 use smallvec::SmallVec;
-use std::ops::Range;
 use warpsight_ir::{Affine, ImageFormat, Scalar};
 
 /// Components of a texel.
@@ -369,31 +369,6 @@ pub type Coord = Affine<AxisId>;
 
 /// A position in each dimension of a tensor, or each coordinate of an argument.
 pub type Coords = SmallVec<[Coord; 4]>;
-
-/// Every index of a shape in row-major order, with its number.
-pub fn for_each_index(shape: &[i64], f: impl FnMut(usize, &[i64])) {
-    for_indices(shape, 0..shape.iter().product::<i64>() as usize, f);
-}
-
-/// The same of those with these numbers.
-pub fn for_indices(shape: &[i64], numbers: Range<usize>, mut f: impl FnMut(usize, &[i64])) {
-    let mut index = vec![0; shape.len()];
-    let mut rest = numbers.start as i64;
-    for (own, &extent) in index.iter_mut().zip(shape).rev() {
-        *own = rest % extent.max(1);
-        rest /= extent.max(1);
-    }
-    for flat in numbers {
-        f(flat, &index);
-        for d in (0..shape.len()).rev() {
-            index[d] += 1;
-            if index[d] < shape[d] {
-                break;
-            }
-            index[d] = 0;
-        }
-    }
-}
 
 /// `f32` values as elements in memory; 16-bit floats round to nearest even, integers towards zero. What is no number stays none: all bits
 /// set, which of integers is -1.

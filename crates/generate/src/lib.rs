@@ -16,6 +16,7 @@
 pub mod candidates;
 pub mod expr;
 pub mod family;
+pub mod indices;
 pub mod kernel;
 pub mod key;
 pub mod knobs;

@@ -1,7 +1,8 @@
 //! Where samplers answer beside images, and where bounds have to.
 
 use std::collections::BTreeMap;
-use warpsight_generate::layout::{Layout, for_each_index, packed_dim};
+use warpsight_generate::indices::for_each_index;
+use warpsight_generate::layout::{Layout, packed_dim};
 use warpsight_generate::operators::parse_operator;
 use warpsight_generate::{Meeting, Pass, Passes, Place, Role, ScheduleFamily, Tensor};
 use warpsight_ir::interpret::interpret;

@@ -374,7 +374,7 @@ fn compute_it(family: &ScheduleFamily, configs: &[Config], rng: &mut fastrand::R
             let got = out.unpack(&expr.output, bindings.data.last().expect("the output's"));
             let (mut worst, mut largest) = (0.0f64, 1.0f64);
             let rows: Vec<i64> = expr.axes.iter().map(|a| a.extent).collect();
-            warpsight_generate::layout::for_each_index(&rows, |_, row| {
+            warpsight_generate::indices::for_each_index(&rows, |_, row| {
                 evaluator.row(row, |_, flat, want| {
                     largest = largest.max(want.abs());
                     worst = worst.max((want - f64::from(got[flat])).abs()).max(if got[flat].is_nan() { 1e9 } else { 0.0 });

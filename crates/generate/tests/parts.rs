@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use warpsight_generate::ScheduleFamily;
 use warpsight_generate::candidates::candidates;
 use warpsight_generate::expr::{Axis, AxisId, Index, Operator, Role, ScalarExpr, Tensor, TensorExpr};
-use warpsight_generate::layout::for_each_index;
+use warpsight_generate::indices::for_each_index;
 use warpsight_generate::operators::{concat, copy, parse_operator, tensor, update};
 use warpsight_generate::parts::{Part, PartsError, check, onto};
 use warpsight_ir::{Family, Scalar};

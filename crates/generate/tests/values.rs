@@ -3,7 +3,8 @@
 use fastrand::Rng;
 use warpsight_generate::candidates::candidates;
 use warpsight_generate::expr::{Evaluator, Role};
-use warpsight_generate::layout::{Layout, decode, for_each_index, for_indices};
+use warpsight_generate::indices::{for_each_index, for_indices};
+use warpsight_generate::layout::{Layout, decode};
 use warpsight_generate::operators::{parse_operator, tensor};
 use warpsight_ir::Scalar;
 

@@ -2,7 +2,7 @@
 
 use super::terms::{Position, Terms};
 use super::{AxisId, Combine, Index, Pass, ScalarExpr, TensorExpr, apply_binary, apply_unary};
-use crate::layout::for_indices;
+use crate::indices::for_indices;
 use crate::parallel::each;
 use smallvec::SmallVec;
 use std::sync::atomic::{AtomicU64, Ordering};

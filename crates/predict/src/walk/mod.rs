@@ -131,7 +131,7 @@ impl Warps {
 mod tests {
     use crate::KernelModel;
     use warpsight_ir::profile::{Fact, Source};
-    use warpsight_ir::{Checked, CostModel, Estimate, Kernel, Limiter, Seconds, profile, text};
+    use warpsight_ir::{BytesPerSecond, Checked, CostModel, Estimate, Kernel, Limiter, Seconds, profile, text};
 
     /// Groups of 64 lanes that add so many neighbouring values each.
     fn estimate(groups: u32, trips: u32) -> Estimate {
@@ -140,6 +140,11 @@ mod tests {
 
     /// The same, which store their sum so often.
     fn ending(groups: u32, trips: u32, stores: u32) -> Estimate {
+        of_memory(groups, trips, stores, None)
+    }
+
+    /// The same from memory that gives so much in a second.
+    fn of_memory(groups: u32, trips: u32, stores: u32, bandwidth: Option<BytesPerSecond>) -> Estimate {
         let stored: String = (0..stores).map(|n| format!("o[{n}, g, l] = s\n")).collect();
         let text = format!(
             "program sums {{\n  read buffer i: f32[{trips}, {groups}, 64]\n  write buffer o: f32[{stores}, {groups}, 64]\n  groups g = {groups}\n  lanes l = 64\n  {{\n    \
@@ -148,6 +153,9 @@ mod tests {
         let program = Checked::new(text::parse(&text).expect("parses")).expect("valid");
         let mut on = profile::builtin("adreno640").expect("is there").expect("parses");
         on.probed.barrier = Fact::known(Seconds(2e-8), Source::Assumed, "a test");
+        if let Some(bandwidth) = bandwidth {
+            on.memory.dram_bandwidth = Fact::known(bandwidth, Source::Assumed, "a test");
+        }
         KernelModel.estimate(&Kernel::of(&program).expect("affine"), &on).expect("is estimated")
     }
 
@@ -168,6 +176,16 @@ mod tests {
         // Of a thousand most wait at the same time, and none is faster than what units do.
         let each = (many.time.0 - launch) / 1600.0;
         assert!(each < 0.15 * (alone.time.0 - launch) && many.time.0 >= launch + longest(&many), "{many:?} {alone:?}");
+    }
+
+    /// Three groups on two cores: the core of two has two thirds of slow memory, which all three have to themselves no longer than it takes.
+    #[test]
+    fn a_core_has_its_groups_share_of_memory() {
+        for groups in [2, 3, 5, 9] {
+            let slow = of_memory(groups, 8000, 1, Some(BytesPerSecond(1e8)));
+            let (memory, rest) = (of(&slow, Limiter::Dram), slow.time.0 - of(&slow, Limiter::Launch));
+            assert!((memory..1.1 * memory).contains(&rest), "{groups} {slow:?}");
+        }
     }
 
     #[test]

@@ -39,26 +39,11 @@ fn model(s: &Sandbox, name: &str, nodes: Vec<NodeProto>, shape: &[i64], outputs:
     s.text(name)
 }
 
-/// An array as NumPy writes it.
-fn npy(s: &Sandbox, name: &str, shape: &str, values: &[f32]) -> String {
-    let header = format!("{{'descr': '<f4', 'fortran_order': False, 'shape': {shape}, }}\n");
-    let data: Vec<u8> = values.iter().flat_map(|v| v.to_le_bytes()).collect();
-    let bytes = [b"\x93NUMPY\x01\x00".as_slice(), &(header.len() as u16).to_le_bytes(), header.as_bytes(), &data].concat();
-    std::fs::write(s.path(name), bytes).expect("writes");
-    s.text(name)
-}
-
-/// The last so many elements of an array of `f32`.
-fn elements(s: &Sandbox, name: &str, count: usize) -> Vec<f32> {
-    let bytes = std::fs::read(s.path(name)).expect("an output");
-    bytes[bytes.len() - 4 * count..].as_chunks::<4>().0.iter().map(|b| f32::from_le_bytes(*b)).collect()
-}
-
 #[test]
 fn a_model_without_outputs_is_bad_input() {
     let s = Sandbox::new();
     let empty = model(&s, "empty.onnx", vec![node("Relu", &["x"], "y", vec![])], &[2, 3], &[], vec![]);
-    let (input, out) = (format!("x={}", npy(&s, "x.npy", "(2, 3)", &[0.0; 6])), s.text("out"));
+    let (input, out) = (format!("x={}", s.npy("x.npy", "(2, 3)", &[0.0; 6])), s.text("out"));
     let verbs: [&[&str]; 3] =
         [&["optimize", &empty], &["run", &empty, "--input", &input, "--output", &out], &["pipeline", &empty, "--device", "a100-40"]];
     for verb in verbs {
@@ -87,7 +72,7 @@ fn sizes_are_checked_before_anything_is_made() {
     let limit = "take 2147483648 bytes; at most 1073741824 are held at a time";
     let large = relu("large.onnx", &[1 << 13, 1 << 14]);
     assert!(said(&s.run(&["optimize", &large], 2)).contains(limit));
-    let input = format!("x={}", npy(&s, "x.npy", "(1099511627776,)", &[0.0; 4]));
+    let input = format!("x={}", s.npy("x.npy", "(1099511627776,)", &[0.0; 4]));
     assert!(said(&s.run(&["run", &large, "--input", &input, "--output", &s.text("out")], 2)).contains(limit));
     let beyond = relu("beyond.onnx", &[1 << 31, 1 << 31, 1 << 31]);
     assert!(said(&s.run(&["optimize", &beyond], 2)).contains("at most 2147483647 elements"));
@@ -149,12 +134,12 @@ fn hostile_arrays_and_pictures_are_refused() {
         let said = said(&s.run(&["run", &relu, "--input", &format!("x={file}"), "--output", &s.text("out")], 2));
         words.iter().for_each(|word| assert!(said.contains(word), "{said}"));
     };
-    refused(&npy(&s, "long.npy", "(1099511627776,)", &[0.0; 4]), &["the array has shape [1099511627776], the input [1, 3, 4, 4]"]);
+    refused(&s.npy("long.npy", "(1099511627776,)", &[0.0; 4]), &["the array has shape [1099511627776], the input [1, 3, 4, 4]"]);
     refused(
-        &npy(&s, "over.npy", "(4294967296, 4294967296)", &[0.0; 4]),
+        &s.npy("over.npy", "(4294967296, 4294967296)", &[0.0; 4]),
         &["the array has shape [4294967296, 4294967296], the input [1, 3, 4, 4]"],
     );
-    refused(&npy(&s, "short.npy", "(1, 3, 4, 4)", &[0.0; 4]), &["the array cannot be read"]);
+    refused(&s.npy("short.npy", "(1, 3, 4, 4)", &[0.0; 4]), &["the array cannot be read"]);
     image::GrayImage::new(40_000, 1).save(s.path("wide.png")).expect("a picture");
     refused(&s.text("wide.png"), &["the picture has 40000 × 1 pixels; at most 67108864 pixels are read, 32768 on a side"]);
     assert!(!s.path("out").exists(), "nothing was written");
@@ -188,9 +173,9 @@ fn nan_and_roundings_arrive() {
     let all = model(&s, "all.onnx", nodes, &[2, 4], &outputs, vec![scalar("low", -2.0), scalar("high", 1.5)]);
     let inf = f32::INFINITY;
     let given = [1.0, f32::NAN, -3.0, 2.0, 2049.0, 65520.0, -inf, 0.1];
-    let input = format!("x={}", npy(&s, "x.npy", "(2, 4)", &given));
+    let input = format!("x={}", s.npy("x.npy", "(2, 4)", &given));
     s.run(&["run", &all, "--input", &input, "--output", &s.text("out")], 0);
-    let found = |name: &str, count: usize| elements(&s, &format!("out/{name}.npy"), count);
+    let found = |name: &str, count: usize| s.elements(&format!("out/{name}.npy"), count);
     let nan = f32::NAN;
     let expected: [(&str, &[f32]); 7] = [
         ("relu", &[1.0, nan, 0.0, 2.0, 2049.0, 65520.0, 0.0, 0.1]),
@@ -226,7 +211,7 @@ fn operators_are_listed_with_what_of_each_is_read() {
 fn a_million_simulated_runs_take_no_room() {
     let s = Sandbox::new();
     let doubled = model(&s, "add.onnx", vec![node("Add", &["x", "x"], "y", vec![])], &[4, 32], &["y"], vec![]);
-    let input = format!("x={}", npy(&s, "x.npy", "(4, 32)", &[1.0; 128]));
+    let input = format!("x={}", s.npy("x.npy", "(4, 32)", &[1.0; 128]));
     let run = |repeat: &str| -> Value {
         let (out, store) = (s.text("out"), s.text("store.sqlite"));
         let args = ["run", &doubled, "--json", "--device", "sim:adreno640", "--input", &input, "--output", &out, "--store", &store];
@@ -255,7 +240,7 @@ fn repeated_runs_send_weights_once() {
         ..TensorProto::default()
     };
     let product = model(&s, "product.onnx", vec![node("MatMul", &["x", "w"], "y", vec![])], &[4, 32], &["y"], vec![weights]);
-    let input = format!("x={}", npy(&s, "x.npy", "(4, 32)", &[1.0; 128]));
+    let input = format!("x={}", s.npy("x.npy", "(4, 32)", &[1.0; 128]));
     let sent = s.text("sent");
     let run = |more: &[&str]| -> (Value, u64) {
         std::fs::write(&sent, "").expect("writes");
@@ -303,11 +288,11 @@ fn networks_are_stored_in_halves_and_positions_are_not() {
     }
     std::fs::write(&file, whole.encode_to_vec()).expect("writes");
     let positions = [4099.0f32, 2049.0, 3001.0, 0.0];
-    let input = format!("x={}", npy(&s, "x.npy", "(4,)", &positions));
+    let input = format!("x={}", s.npy("x.npy", "(4,)", &positions));
     let found = |dtype: &[&str]| {
         let (out, store) = (s.text("out"), s.text("store.sqlite"));
         s.run(&[&["run", &file, "--input", &input, "--output", &out, "--store", &store], dtype].concat(), 0);
-        elements(&s, "out/y.npy", 8)
+        s.elements("out/y.npy", 8)
     };
     let exact: Vec<f32> = positions.iter().flat_map(|at| [2.0 * at, 2.0 * at + 1.0]).map(|n| -n / 4096.0).collect();
     let halves: Vec<f32> = exact.iter().map(|v| half::f16::from_f32(*v).to_f32()).collect();

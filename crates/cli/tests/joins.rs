@@ -2,26 +2,19 @@
 //! the join alone.
 
 mod common;
+#[path = "../../graph/tests/support/mod.rs"]
+mod support;
 
 use common::{Sandbox, WARPSIGHT};
 use serde_json::Value;
 use std::process::Command;
+use support::{draw, relative};
 
 const CASES: &str = include_str!("../../graph/tests/fixtures/ops.json");
 
 /// Networks, and of how many kernels each is: one more where tensors are copied that others read, too, three for a softmax.
 const NETWORKS: [(&str, usize); 6] =
     [("fire", 3), ("fire of odd channels, squeezed again", 4), ("inception", 6), ("dense", 6), ("joined rows", 8), ("shuffled", 3)];
-
-/// The numbers that `fixtures/make.py` draws.
-fn draw(seed: u64, count: usize) -> Vec<f32> {
-    let mut state = seed;
-    let mut next = || {
-        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-        ((state >> 40) as f64 / f64::from(1 << 23) - 1.0) as f32
-    };
-    (0..count).map(|_| next()).collect()
-}
 
 fn integers(value: &Value) -> Vec<i64> {
     value.as_array().expect("a list").iter().map(|own| own.as_i64().expect("a whole number")).collect()
@@ -37,22 +30,18 @@ fn kernels(name: &str, device: &str) -> usize {
     std::fs::write(s.path("model.onnx"), model).expect("writes");
     let shape = integers(&case["inputs"][0]);
     let list: String = shape.iter().map(|own| format!("{own}, ")).collect();
-    let header = format!("{{'descr': '<f4', 'fortran_order': False, 'shape': ({list}), }}\n");
-    let values: Vec<u8> = draw(1, shape.iter().product::<i64>() as usize).iter().flat_map(|v| v.to_le_bytes()).collect();
-    let array = [b"\x93NUMPY\x01\x00".as_slice(), &(header.len() as u16).to_le_bytes(), header.as_bytes(), &values].concat();
-    std::fs::write(s.path("x.npy"), array).expect("writes");
-    let (store, out, input) = (s.text("store.sqlite"), s.text("out"), format!("x={}", s.text("x.npy")));
+    let values: Vec<f32> = draw(1, shape.iter().product::<i64>() as usize).iter().map(|own| *own as f32).collect();
+    let input = format!("x={}", s.npy("x.npy", &format!("({list})"), &values));
+    let (store, out) = (s.text("store.sqlite"), s.text("out"));
     let common = [s.text("model.onnx"), "--device".into(), device.into(), "--store".into(), store];
     let common: Vec<&str> = common.iter().map(String::as_str).collect();
     let report = s.run(&[&["optimize"], &common[..], &["--sequences", "direct", "--json"]].concat(), 0);
     let report: Value = serde_json::from_slice(&report.stdout).expect("JSON");
     s.run(&[&["run"], &common[..], &["--input", &input, "--output", &out]].concat(), 0);
-    let expected: Vec<f32> = case["output"].as_array().expect("a list").iter().map(|own| own.as_f64().expect("a number") as f32).collect();
-    let bytes = std::fs::read(s.path("out/y.npy")).expect("an output");
-    let found = bytes[bytes.len() - 4 * expected.len()..].as_chunks::<4>().0.iter().map(|own| f32::from_le_bytes(*own));
-    let largest = expected.iter().fold(0.0_f32, |most, own| most.max(own.abs()));
-    let off = found.zip(&expected).map(|(found, expected)| (found - expected).abs()).fold(0.0, f32::max);
-    assert!(off < 1e-5 * largest.max(1.0), "{name} on {device}: off by {off}");
+    let expected: Vec<f64> = case["output"].as_array().expect("a list").iter().map(|own| own.as_f64().expect("a number")).collect();
+    let found: Vec<f64> = s.elements("out/y.npy", expected.len()).into_iter().map(f64::from).collect();
+    let off = relative(&found, &expected);
+    assert!(off < 1e-5, "{name} on {device}: off by {off}");
     let operators = report["operators"].as_array().expect("operators");
     operators.iter().map(|own| own["nodes"].as_array().expect("nodes").len()).sum()
 }

@@ -6,6 +6,7 @@ mod join;
 mod lower;
 mod parts;
 mod sequence;
+mod uses;
 
 use crate::error::GraphError;
 use crate::graph::op::Op;

@@ -35,6 +35,19 @@ impl Sandbox {
         assert_eq!(output.status.code(), Some(code), "{args:?}: {}", said(&output));
         output
     }
+    /// An array as NumPy writes it.
+    pub fn npy(&self, name: &str, shape: &str, values: &[f32]) -> String {
+        let header = format!("{{'descr': '<f4', 'fortran_order': False, 'shape': {shape}, }}\n");
+        let data: Vec<u8> = values.iter().flat_map(|v| v.to_le_bytes()).collect();
+        let bytes = [b"\x93NUMPY\x01\x00".as_slice(), &(header.len() as u16).to_le_bytes(), header.as_bytes(), &data].concat();
+        std::fs::write(self.path(name), bytes).expect("writes");
+        self.text(name)
+    }
+    /// The last so many elements of an array of `f32`.
+    pub fn elements(&self, name: &str, count: usize) -> Vec<f32> {
+        let bytes = std::fs::read(self.path(name)).expect("an output");
+        bytes[bytes.len() - 4 * count..].as_chunks::<4>().0.iter().map(|b| f32::from_le_bytes(*b)).collect()
+    }
     /// A battery of these phases on the simulator.
     pub fn battery(&self, dir: &str, more: &[&str], code: i32) -> Output {
         self.run(&[&SIM[..], &[&self.text(dir)], more].concat(), code)

@@ -19,9 +19,8 @@ pub(super) fn parted(step: &TensorExpr) -> Option<Vec<TensorExpr>> {
 
 /// The terms of the sum that each result is; none where it is none of terms that may be told apart.
 pub fn terms(step: &TensorExpr) -> usize {
-    let plain = step.reduce.is_empty() && step.before.is_empty() && step.coefficients.is_none() && !step.clipped;
     let mut all = vec![];
-    if plain && !step.is_known() {
+    if is_of_each(step) && !step.is_known() {
         summands(&step.body, &mut all);
     }
     all.len()
@@ -52,8 +51,7 @@ pub fn pieces(step: &TensorExpr, runs: &[Range<usize>]) -> Option<Vec<TensorExpr
 /// another tensor, or a part of one. `None` where it is no such expression, or it cannot be told which elements are written.
 pub fn stored_by(made: &Operator, moved: &TensorExpr) -> Option<Operator> {
     let output = &made.steps.last()?.output;
-    let plain = moved.reduce.is_empty() && moved.before.is_empty() && moved.coefficients.is_none() && !moved.clipped;
-    let ScalarExpr::Load { tensor, index, padded: false } = Some(&moved.body).filter(|_| plain)? else { return None };
+    let ScalarExpr::Load { tensor, index, padded: false } = Some(&moved.body).filter(|_| is_of_each(moved))? else { return None };
     let read = &moved.inputs[*tensor];
     let alike = read.shape == output.shape && [output.element, moved.output.element].iter().all(|own| *own == read.element);
     let whole = moved.axes.iter().map(|axis| axis.extent).product::<i64>() == output.len() as i64;
@@ -91,6 +89,11 @@ pub fn stored_by(made: &Operator, moved: &TensorExpr) -> Option<Operator> {
         (ends && Part::of(&own).is_some()).then_some(own)
     };
     Some(Operator { kind: made.kind.clone(), steps: made.steps.iter().map(own).collect::<Option<_>>()? })
+}
+
+/// Whether each result is stored and nothing is reduced.
+fn is_of_each(step: &TensorExpr) -> bool {
+    step.reduce.is_empty() && step.before.is_empty() && step.coefficients.is_none() && !step.clipped
 }
 
 fn summands<'a>(scalar: &'a ScalarExpr, terms: &mut Vec<&'a ScalarExpr>) {

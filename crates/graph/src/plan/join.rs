@@ -1,31 +1,25 @@
 //! Operators that are one where one kernel may do the work of both: a pooling, or what only moves elements, and what it reads, which nobody else
 //! does.
 
-use super::{Plan, PlanRole, PlannedOp};
-use std::collections::HashMap;
+use super::uses::Uses;
+use super::{Plan, PlannedOp};
 use warpsight_generate::candidates::pools;
 use warpsight_generate::operators::{external_inputs, then};
 
 /// Joins each of these with the operator that makes what it reads, in its place: what both read was there before, and nobody waits for what the
 /// first one makes. What works in place of something is the only one that reads it.
 pub(super) fn join(plan: &mut Plan) {
-    let mut writers: HashMap<usize, Vec<usize>> = HashMap::new();
-    let mut readers: HashMap<usize, usize> = HashMap::new();
-    for (position, op) in plan.operators.iter().enumerate() {
-        op.inputs.iter().for_each(|id| *readers.entry(id.0).or_default() += 1);
-        op.temporaries.iter().chain([&op.output]).for_each(|id| writers.entry(id.0).or_default().push(position));
-    }
+    let uses = Uses::of(plan);
     let mut all: Vec<Option<PlannedOp>> = plan.operators.drain(..).map(Some).collect();
     for position in 0..all.len() {
         let Some(next) = &all[position] else { continue };
         let whole = next.inputs.iter().enumerate().find_map(|(at, id)| {
-            let [writer] = writers.get(&id.0)?[..] else { return None };
+            let writer = uses.maker(plan, *id)?;
             let made = all[writer].as_ref().filter(|made| made.output == *id && writer < position)?;
-            let alone = readers.get(&id.0) == Some(&1) && matches!(plan.tensors[id.0].role, PlanRole::Intermediate);
-            let handed = made.temporaries.iter().all(|id| !readers.contains_key(&id.0));
+            let handed = made.temporaries.iter().all(|id| !uses.is_read(*id));
             // One tensor is one input.
             let apart = next.inputs.iter().all(|other| !made.inputs.contains(other));
-            let whole = (alone && apart && handed).then(|| joined(made, next, at)).flatten()?;
+            let whole = (apart && handed).then(|| joined(made, next, at)).flatten()?;
             Some((writer, whole))
         });
         if let Some((writer, whole)) = whole {

@@ -3,7 +3,8 @@
 //! Then nothing is copied and no result asks which of the tensors it is of. What is left (inputs of the network, what others read, too) is copied by one
 //! kernel: what makes a tensor between two of these stays as it is, so that there are no more kernels than there were.
 
-use super::{Plan, PlanRole, PlannedOp};
+use super::uses::Uses;
+use super::{Plan, PlannedOp};
 use crate::graph::TensorId;
 use std::collections::HashMap;
 use std::ops::Range;
@@ -11,21 +12,9 @@ use warpsight_generate::candidates::{pieces, stored_by, terms};
 use warpsight_generate::expr::{Operator, TensorExpr};
 use warpsight_generate::operators::external_inputs;
 
-/// Who writes and reads tensors.
-struct Uses {
-    /// Positions of operators.
-    writers: HashMap<TensorId, Vec<usize>>,
-    /// How many operators.
-    readers: HashMap<TensorId, usize>,
-}
-
 /// Lets operators write parts of what others only join of theirs. Those joined last come first: what is joined of what is joined is written once.
 pub(super) fn part(plan: &mut Plan) {
-    let mut uses = Uses { writers: HashMap::new(), readers: HashMap::new() };
-    for (position, op) in plan.operators.iter().enumerate() {
-        op.inputs.iter().for_each(|id| *uses.readers.entry(*id).or_default() += 1);
-        op.temporaries.iter().chain([&op.output]).for_each(|id| uses.writers.entry(*id).or_default().push(position));
-    }
+    let mut uses = Uses::of(plan);
     let mut left: Vec<Option<PlannedOp>> = plan.operators.drain(..).map(Some).collect();
     let mut gone: Vec<TensorId> = vec![];
     for position in (0..left.len()).rev() {
@@ -39,7 +28,7 @@ pub(super) fn part(plan: &mut Plan) {
                 own.nodes.extend(joined.nodes.iter().cloned());
             }
             own.temporaries.iter_mut().filter(|id| **id == tensor).for_each(|id| *id = joined.output);
-            uses.writers.entry(joined.output).or_default().push(writer);
+            uses.writes(writer, joined.output);
             gone.push(tensor);
         }
         // The inputs are those that are still read.
@@ -80,8 +69,7 @@ fn parted(op: &PlannedOp, left: &[Option<PlannedOp>], plan: &Plan, uses: &Uses) 
             let [read] = &copy.inputs[..] else { return None };
             let tensor = op.inputs[names.iter().position(|name| *name == read.name)?];
             let once = copies.iter().flat_map(|own| &own.inputs).filter(|own| own.name == read.name).count() == 1;
-            let alone = once && uses.readers.get(&tensor) == Some(&1) && matches!(plan.tensor(tensor).role, PlanRole::Intermediate);
-            let [writer] = uses.writers.get(&tensor).filter(|_| alone)?[..] else { return None };
+            let writer = uses.maker(plan, tensor).filter(|_| once)?;
             let made = left[writer].as_ref().filter(|made| made.output == tensor)?;
             Some(Part { writer, operator: stored_by(&made.operator, copy)?, tensor })
         })

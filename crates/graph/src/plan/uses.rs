@@ -1,0 +1,40 @@
+//! Who writes and reads the tensors of a plan.
+
+use super::{Plan, PlanRole};
+use crate::graph::TensorId;
+use std::collections::HashMap;
+
+/// Operators by the tensors that they write and read.
+pub(super) struct Uses {
+    /// Positions of operators.
+    writers: HashMap<TensorId, Vec<usize>>,
+    /// How many operators.
+    readers: HashMap<TensorId, usize>,
+}
+
+impl Uses {
+    pub(super) fn of(plan: &Plan) -> Self {
+        let mut own = Self { writers: HashMap::new(), readers: HashMap::new() };
+        for (position, op) in plan.operators.iter().enumerate() {
+            op.inputs.iter().for_each(|id| *own.readers.entry(*id).or_default() += 1);
+            op.temporaries.iter().chain([&op.output]).for_each(|id| own.writes(position, *id));
+        }
+        own
+    }
+
+    /// Adds an operator that writes a tensor.
+    pub(super) fn writes(&mut self, position: usize, id: TensorId) {
+        self.writers.entry(id).or_default().push(position);
+    }
+
+    /// Whether an operator reads a tensor.
+    pub(super) fn is_read(&self, id: TensorId) -> bool {
+        self.readers.contains_key(&id)
+    }
+
+    /// The position of the operator that alone writes a tensor between operators, where one reads it.
+    pub(super) fn maker(&self, plan: &Plan, id: TensorId) -> Option<usize> {
+        let [writer] = self.writers.get(&id)?[..] else { return None };
+        (self.readers.get(&id) == Some(&1) && matches!(plan.tensor(id).role, PlanRole::Intermediate)).then_some(writer)
+    }
+}

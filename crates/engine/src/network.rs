@@ -10,6 +10,8 @@ use crate::verify::{blank, check_limits, check_shape, filler, memory_kind};
 use fastrand::Rng;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc;
+use std::thread;
 use warpsight_generate::expr::{Role, Tensor, TensorExpr};
 use warpsight_generate::layout::decode;
 use warpsight_generate::parallel::each;
@@ -54,7 +56,8 @@ pub struct Network<'a> {
     pub families: Vec<ScheduleFamily>,
     /// The kernels in order of execution.
     pub steps: Vec<Step>,
-    values: Vec<Value>,
+    /// Of each of the plan's tensors, whether it may lie otherwise than in rows: it is between kernels, all of which see it in one shape.
+    free: Vec<bool>,
 }
 
 /// One kernel of the network.
@@ -68,14 +71,6 @@ pub struct Step {
     pub family: usize,
     /// Values read, then the value written.
     args: Vec<usize>,
-}
-
-/// A tensor of the network.
-struct Value {
-    /// A constant's elements.
-    data: Option<Vec<f32>>,
-    /// Whether it may lie otherwise than in rows: it is between kernels, all of which see it in one shape.
-    free: bool,
 }
 
 /// Where every tensor lies and which kernel works on it: enough to run the network.
@@ -162,11 +157,8 @@ impl<'a> Network<'a> {
 
     /// The same, with kernels made by these passes.
     pub fn by(plan: &'a Plan, passes: Passes) -> Result<Self, EngineError> {
-        let values = plan.tensors.iter().map(|t| match &t.role {
-            PlanRole::Constant(data) => Value { data: Some(data.iter().map(|&v| v as f32).collect()), free: false },
-            role => Value { data: None, free: matches!(role, PlanRole::Intermediate) },
-        });
-        let mut network = Self { plan, families: vec![], steps: vec![], values: values.collect() };
+        let free = plan.tensors.iter().map(|tensor| matches!(tensor.role, PlanRole::Intermediate)).collect();
+        let mut network = Self { plan, families: vec![], steps: vec![], free };
         let mut known: HashMap<ExprKey, usize> = HashMap::new();
         let mut shapes: HashMap<usize, Vec<i64>> = HashMap::new();
         for operator in &plan.operators {
@@ -181,7 +173,7 @@ impl<'a> Network<'a> {
                 // A tensor that is seen in two shapes is row-major memory.
                 for (tensor, &value) in expr.inputs.iter().chain([&expr.output]).zip(&args) {
                     if shapes.entry(value).or_insert_with(|| tensor.shape.clone()) != &tensor.shape {
-                        network.values[value].free = false;
+                        network.free[value] = false;
                     }
                 }
                 let family = *known.entry(ExprKey::of(expr)).or_insert_with(|| {
@@ -254,8 +246,8 @@ impl<'a> Network<'a> {
 
     /// Generates the kernels of an earlier choice; `None` where it does not fit this network.
     pub fn select(&self, places: Vec<Place>, configs: &BTreeMap<Key, Config>) -> Option<Selection> {
-        let rows = |(place, value): (&Place, &Value)| value.free || *place == Place::Buffer;
-        let fits = places.len() == self.values.len() && places.iter().zip(&self.values).all(rows);
+        let rows = |(place, free): (&Place, &bool)| *free || *place == Place::Buffer;
+        let fits = places.len() == self.free.len() && places.iter().zip(&self.free).all(rows);
         if !fits {
             return None;
         }
@@ -322,8 +314,8 @@ impl<'a> Network<'a> {
             let first = "no configuration of it fits the device".to_owned();
             if table.is_empty() { Err(EngineError::NothingVerified { name: step.name.clone(), tried: 0, first }) } else { Ok(table) }
         });
-        let held = (0..self.values.len()).filter(|&value| !self.values[value].free);
-        places::least(tables.collect::<Result<_, _>>()?, self.values.len(), held)
+        let held = (0..self.free.len()).filter(|&value| !self.free[value]);
+        places::least(tables.collect::<Result<_, _>>()?, self.free.len(), held)
             .map_err(|value| EngineError::NoPlace { tensor: self.plan.tensors[value].name.clone() })
     }
 
@@ -345,6 +337,26 @@ impl<'a> Network<'a> {
 
     /// The job that runs the whole network on these inputs (one per network input, in the plan's order).
     pub fn job(&self, selection: &Selection, inputs: &[Vec<f32>]) -> Sequence {
+        let (mut sequence, given) = self.laid(selection);
+        for (memory, value) in given {
+            sequence.job.memory[memory].init = self.contents(&sequence.held[memory], value, inputs);
+        }
+        sequence
+    }
+
+    /// What a piece of memory holds before anything runs: a constant or an input, packed.
+    fn contents(&self, held: &Held, value: usize, inputs: &[Vec<f32>]) -> Init {
+        let packed =
+            |values: &[f32]| held.tensor.as_ref().map_or_else(Vec::new, |(tensor, layout)| layout.pack(tensor, values, filler(tensor)));
+        Init::Data(match &self.plan.tensors[value].role {
+            PlanRole::Constant(known) => packed(&known.iter().map(|&v| v as f32).collect::<Vec<_>>()),
+            _ => packed(self.plan.inputs.iter().position(|id| id.0 == value).map_or(&[], |n| &inputs[n])),
+        })
+    }
+
+    /// The job without what is given to it: the memory of each constant and each input, and which tensor it is.
+    fn laid(&self, selection: &Selection) -> (Sequence, Vec<(usize, usize)>) {
+        let mut given = vec![];
         let mut job = Job::default();
         let mut programs: HashMap<(Key, &[usize]), usize> = HashMap::new();
         let mut held = vec![];
@@ -352,7 +364,6 @@ impl<'a> Network<'a> {
         let Memory { tensors, over, .. } = self.memory(selection);
         let slots: HashMap<usize, usize> = tensors.iter().map(|kept| (kept.value, kept.slot)).collect();
         let mut slot_memory: HashMap<usize, usize> = HashMap::new();
-        let input_position: HashMap<usize, usize> = self.plan.inputs.iter().enumerate().map(|(n, id)| (id.0, n)).collect();
         for (n, step) in self.steps.iter().enumerate() {
             let key = self.key(selection, step);
             // A selection has a kernel for every step's key.
@@ -366,37 +377,32 @@ impl<'a> Network<'a> {
             let tensors = expr.inputs.iter().chain([&expr.output]).zip(&kernel.layouts);
             let mut args = vec![];
             for (_, ((tensor, layout), &value)) in tensors.zip(&step.args).enumerate().filter(|(position, _)| !gone.contains(position)) {
-                let mut push = |job: &mut Job, name: String, kind: MemoryKind, init: Init, alone: bool| {
-                    job.memory.push(MemorySpec { kind, init, canaries: false });
+                let kind = memory_kind(tensor, layout);
+                let mut push = |job: &mut Job, name: String, alone: bool| {
+                    job.memory.push(MemorySpec { kind, init: Init::Poison, canaries: false });
                     held.push(Held { name, tensor: alone.then(|| (tensor.clone(), layout.clone())) });
                     job.memory.len() - 1
                 };
-                let kind = memory_kind(tensor, layout);
-                let at = match (&self.values[value].data, input_position.get(&value)) {
+                let at = if let PlanRole::Constant(_) = &self.plan.tensors[value].role {
                     // Constants are packed for their kernel.
-                    (Some(data), _) => {
-                        let name = format!("{}_{}", step_name(&step.name), tensor.name);
-                        push(&mut job, name, kind, Init::Data(layout.pack(tensor, data, filler(tensor))), true)
-                    }
-                    (None, Some(&n)) => *memory_of.entry(value).or_insert_with(|| {
-                        push(
-                            &mut job,
-                            step_name(&self.plan.tensors[value].name),
-                            kind,
-                            Init::Data(layout.pack(tensor, &inputs[n], filler(tensor))),
-                            true,
-                        )
-                    }),
-                    (None, None) => *memory_of.entry(value).or_insert_with(|| match slots.get(&value) {
+                    let at = push(&mut job, format!("{}_{}", step_name(&step.name), tensor.name), true);
+                    given.push((at, value));
+                    at
+                } else {
+                    *memory_of.entry(value).or_insert_with(|| match slots.get(&value) {
                         Some(&slot) => {
-                            let at = *slot_memory
-                                .entry(slot)
-                                .or_insert_with(|| push(&mut job, format!("slot{slot}"), kind, Init::Poison, false));
+                            let at = *slot_memory.entry(slot).or_insert_with(|| push(&mut job, format!("slot{slot}"), false));
                             grow(&mut job.memory[at].kind, kind);
                             at
                         }
-                        None => push(&mut job, step_name(&self.plan.tensors[value].name), kind, Init::Poison, true),
-                    }),
+                        None => {
+                            let at = push(&mut job, step_name(&self.plan.tensors[value].name), true);
+                            if self.plan.inputs.iter().any(|id| id.0 == value) {
+                                given.push((at, value));
+                            }
+                            at
+                        }
+                    })
                 };
                 args.push(at);
             }
@@ -404,7 +410,7 @@ impl<'a> Network<'a> {
         }
         job.read = self.plan.outputs.iter().map(|o| memory_of.get(&o.0).copied().unwrap_or_default()).collect();
         let input_memory = self.plan.inputs.iter().filter_map(|id| memory_of.get(&id.0).copied()).collect();
-        Sequence { job, held, inputs: input_memory }
+        (Sequence { job, held, inputs: input_memory }, given)
     }
 
     /// Where the tensors between kernels lie and how long each is needed. Inputs, constants and outputs keep memory of their own. What a
@@ -481,10 +487,18 @@ impl<'a> Network<'a> {
     /// # Errors
     /// Those of the device, for memory and programs that it does not take.
     pub fn open<'d>(&'d self, selection: &Selection, inputs: &[Vec<f32>], device: &'d mut dyn Device) -> Result<Resident<'d>, EngineError> {
-        let Job { programs, memory, launches, read, .. } = self.job(selection, inputs).job;
+        let (Sequence { job: Job { programs, memory, launches, read, .. }, held, .. }, given) = self.laid(selection);
         let clock = device.info().clock;
-        let mut session = device.open(&memory)?;
-        session.load(&programs)?;
+        // Constants are made and packed while the driver reads programs.
+        let session = thread::scope(|scope| {
+            let (send, packed) = mpsc::channel();
+            let held = &held;
+            scope.spawn(move || given.into_iter().try_for_each(|(at, value)| send.send((at, self.contents(&held[at], value, inputs)))));
+            let mut session = device.open(&memory)?;
+            session.load(&programs)?;
+            packed.into_iter().try_for_each(|(at, contents)| session.write(at, &contents))?;
+            Ok::<_, EngineError>(session)
+        })?;
         Ok(Resident { plan: self.plan, session, clock, launches, outputs: read })
     }
 }

@@ -23,6 +23,7 @@ use smallvec::SmallVec;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use warpsight_ir::interpret::{larger, smaller};
+use warpsight_ir::range::Interval;
 use warpsight_ir::{Affine, BinaryOp, Name, Scalar, UnaryOp};
 
 /// An operator: tensor expressions executed in order, joined by temporaries. Several of them may write parts of one tensor ([`crate::parts`]).
@@ -531,9 +532,16 @@ impl TensorExpr {
         self.coefficients.as_ref().is_some_and(|own| own.at.coefficient(a) != 0)
     }
     /// Whether a result, a point of [`Self::result_axes`], is outside of the output and not stored.
+    #[inline]
     pub fn leaves_out(&self, point: &[i64]) -> bool {
         let outside = |(form, extent): (&Index, &i64)| form.eval(|a| point[a.0]).is_none_or(|at| !(0..*extent).contains(&at));
         self.clipped && self.store.iter().zip(&self.output.shape).any(outside)
+    }
+    /// Whether every result that is stored has its place in the output.
+    pub fn stays_inside(&self) -> bool {
+        let axes: SmallVec<[Interval; 8]> = self.all_axes().map(|axis| Interval::below(axis.extent)).collect();
+        let inside = |(form, extent): (&Index, &i64)| form.range(|a: AxisId| axes[a.0]).within(Interval::below(*extent));
+        self.clipped || self.store.iter().zip(&self.output.shape).all(inside)
     }
     /// All axes, parallel ones first.
     pub fn all_axes(&self) -> impl Iterator<Item = &Axis> {

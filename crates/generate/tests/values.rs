@@ -18,6 +18,8 @@ fn outputs_are_their_results() {
         "softmax n=40 c=517",
         "deconv2d n=1 c=5 h=9 w=11 k=6 r=3 s=3 stride=2 pad=1",
         "matmul m=67 n=61 k=129",
+        // Longer rows than are computed together.
+        "matmul m=3 n=2500 k=5",
     ] {
         let operator = parse_operator(text).expect("an operator");
         for sequence in [&operator].into_iter().chain(candidates(&operator).iter().map(|own| &own.operator)) {

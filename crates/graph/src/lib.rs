@@ -40,5 +40,5 @@ pub use onnx::given::InputShape;
 pub use onnx::import::{SupportedOperator, supported_operators};
 pub use onnx::model::Model;
 pub use passes::simplify;
-pub use plan::{Distinct, Plan, PlanRole, PlanTensor, PlannedOp};
+pub use plan::{Distinct, Elements, Plan, PlanRole, PlanTensor, PlannedOp};
 pub use room::{NoRoom, room};

@@ -1,5 +1,6 @@
 //! A network as operators in an order in which they run, with the tensors they read and write.
 
+mod constants;
 mod elements;
 mod fuse;
 mod join;
@@ -11,6 +12,7 @@ mod uses;
 use crate::error::GraphError;
 use crate::graph::op::Op;
 use crate::graph::{Graph, Node, TensorId};
+pub use crate::plan::constants::Elements;
 use crate::plan::elements::elements;
 use crate::plan::fuse::groups;
 use crate::plan::lower::{Lowered, Source, lower};
@@ -89,8 +91,8 @@ impl PlanTensor {
 pub enum PlanRole {
     /// From the caller.
     Input,
-    /// Known, in full precision (folded weights are not rounded); round to the element type where they are stored.
-    Constant(Arc<[f64]>),
+    /// Known; round to the element type where they are stored.
+    Constant(Elements),
     /// From an operator, for operators.
     Intermediate,
     /// From an operator, for the caller (and perhaps for operators too).
@@ -202,7 +204,7 @@ impl Plan {
         let last = operator.steps.pop();
         operator.steps.retain(|step| {
             let Some(values) = self.known_values(step, &known) else { return true };
-            let (name, role) = (format!("{stem}.{}", step.output.name), PlanRole::Constant(values.into()));
+            let (name, role) = (format!("{stem}.{}", step.output.name), PlanRole::Constant(values));
             self.tensors.push(PlanTensor { name, shape: step.output.shape.clone(), element: step.output.element, role, whole: false });
             known.insert(step.output.name.clone(), TensorId(self.tensors.len() - 1));
             false
@@ -244,14 +246,19 @@ impl Plan {
         operators.chain(&mut self.inputs).chain(&mut self.outputs).for_each(|id| *id = places[id.0]);
     }
 
-    /// What an expression makes of constants alone; `None` of others.
-    fn known_values(&self, step: &TensorExpr, known: &HashMap<Name, TensorId>) -> Option<Vec<f64>> {
+    /// What an expression makes of constants alone; `None` of others, and of those that may store outside of their output.
+    fn known_values(&self, step: &TensorExpr, known: &HashMap<Name, TensorId>) -> Option<Elements> {
         let constant = |tensor: &Tensor| match &self.tensor(*known.get(&tensor.name)?).role {
-            PlanRole::Constant(values) => Some(values.as_ref()),
+            PlanRole::Constant(values) => Some(values.clone()),
             _ => None,
         };
-        let read: Vec<&[f64]> = step.inputs.iter().map(constant).collect::<Option<_>>().filter(|_| step.is_known())?;
-        evaluate_step(step, &read, &[]).ok()
+        let read: Vec<Elements> =
+            step.inputs.iter().map(constant).collect::<Option<_>>().filter(|_| step.is_known() && step.stays_inside())?;
+        let step = step.clone();
+        Some(Elements::made(move || {
+            let read: Vec<&[f64]> = read.iter().map(|values| &**values).collect();
+            evaluate_step(&step, &read, &[]).unwrap_or_default()
+        }))
     }
 
     /// Whether a temporary of the operator at a position is an output, or read elsewhere.
@@ -296,7 +303,7 @@ impl Plan {
         }
         let mut values: Vec<Arc<[f64]>> = Vec::new();
         for tensor in &self.tensors {
-            values.push(if let PlanRole::Constant(c) = &tensor.role { c.clone() } else { Arc::default() });
+            values.push(if let PlanRole::Constant(c) = &tensor.role { c.shared() } else { Arc::default() });
         }
         for (id, input) in self.inputs.iter().zip(inputs) {
             values[id.0] = input.as_slice().into();
@@ -382,7 +389,7 @@ impl<'a> Builder<'a> {
             Some(values) => {
                 let element = self.elements[root.0];
                 let beyond = element != Scalar::F32 && values.iter().any(|own| element.finite(*own) != *own);
-                PlanRole::Constant(if beyond { values.iter().map(|own| element.finite(*own)).collect() } else { values })
+                PlanRole::Constant(if beyond { values.iter().map(|own| element.finite(*own)).collect() } else { values.into() })
             }
             None if self.graph.inputs.contains(&root) => PlanRole::Input,
             None if self.owned.contains_key(&root) => PlanRole::Output,
@@ -421,9 +428,12 @@ impl<'a> Builder<'a> {
             let Some((_, source)) = sources.iter().find(|s| s.0 == input.name) else { continue };
             inputs.push(match source {
                 Source::Tensor(id) => self.tensor(*id),
-                Source::Constant(values) => {
-                    self.push(format!("{name}.{}", input.name), input.shape.clone(), input.element, PlanRole::Constant(values.clone()))
-                }
+                Source::Constant(values) => self.push(
+                    format!("{name}.{}", input.name),
+                    input.shape.clone(),
+                    input.element,
+                    PlanRole::Constant(values.clone().into()),
+                ),
             });
         }
         debug_assert_eq!(inputs.len(), external_inputs(&operator).len());

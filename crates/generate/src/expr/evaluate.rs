@@ -5,6 +5,7 @@ use super::{AxisId, Combine, Index, Pass, ScalarExpr, TensorExpr, apply_binary, 
 use crate::indices::for_indices;
 use crate::parallel::each;
 use smallvec::SmallVec;
+use std::slice;
 use std::sync::atomic::{AtomicU64, Ordering};
 use warpsight_ir::interpret::rounded;
 use warpsight_ir::range::Interval;
@@ -59,8 +60,18 @@ struct Known<'a> {
     before: &'a [f64],
 }
 
+/// Combines terms of so many points along an axis.
+fn combine<T: Copy + Into<f64>>(terms: &Terms<T>, how: Combine, point: &[i64], along: usize, accs: &mut [f64]) {
+    match how {
+        Combine::Sum => terms.combine(point, along, accs, |acc, value| acc + value),
+        other => terms.combine(point, along, accs, |acc, value| apply_binary(other.operation(), acc, value)),
+    }
+}
+
 /// Values that are computed by one thread, at least.
 const AT_ONCE: usize = 1 << 16;
+/// Results that are computed together, at most: so many sums are in a first-level cache.
+const PIECE: i64 = 1 << 10;
 
 impl<T: Copy + Into<f64> + Sync> Evaluator<'_, T> {
     /// The output with all results that are stored, computed on as many processors as there are, and what it held elsewhere.
@@ -68,19 +79,31 @@ impl<T: Copy + Into<f64> + Sync> Evaluator<'_, T> {
     /// # Errors
     /// The point of a result that is stored outside of it.
     pub fn output(&self, held: Vec<f64>) -> Result<Vec<f64>, Vec<i64>> {
-        let extents: Vec<i64> = self.expr.axes.iter().map(|axis| axis.extent).collect();
-        let rows = extents.iter().product::<i64>() as usize;
-        let some = (AT_ONCE / self.expr.work_per_row()).max(1);
-        let parts: Vec<_> = (0..rows).step_by(some).map(|first| first..rows.min(first + some)).collect();
+        // All axes but one, and the pieces of that.
+        let along = self.along();
+        let mut extents: Vec<i64> = self.expr.axes.iter().map(|axis| axis.extent).collect();
+        let length = along.map_or(1, |along| extents.remove(along));
+        extents.push((length + PIECE - 1) / PIECE);
+        let runs = extents.iter().product::<i64>() as usize;
+        let some = (AT_ONCE / self.expr.work_per_row().saturating_mul(length.clamp(1, PIECE) as usize)).max(1);
+        let parts: Vec<_> = (0..runs).step_by(some).map(|first| first..runs.min(first + some)).collect();
         // Each result has an element of its own.
         let output: Vec<AtomicU64> = held.into_iter().map(|value| AtomicU64::new(value.to_bits())).collect();
         let unplaced = each(&parts, |part| {
             let mut unplaced = None;
-            for_indices(&extents, part.clone(), |_, row| {
-                self.row(row, |point, position, value| match output.get(position) {
-                    Some(element) => element.store(value.to_bits(), Ordering::Relaxed),
-                    None => unplaced = unplaced.take().or_else(|| Some(point.to_vec())),
-                });
+            let mut row: Vec<i64> = vec![];
+            let mut store = |point: &[i64], position: usize, value: f64| match output.get(position) {
+                Some(element) => element.store(value.to_bits(), Ordering::Relaxed),
+                None => unplaced = unplaced.take().or_else(|| Some(point.to_vec())),
+            };
+            for_indices(&extents, part.clone(), |_, own| {
+                let [others @ .., piece] = own else { return };
+                row.clear();
+                row.extend_from_slice(others);
+                let Some(along) = along else { return self.row(&row, &mut store) };
+                let first = piece * PIECE;
+                row.insert(along, first);
+                self.run(&row, along, (length - first).min(PIECE), &mut store);
             });
             unplaced
         });
@@ -134,6 +157,36 @@ impl<'a, T: Copy + Into<f64>> Evaluator<'a, T> {
         }
     }
 
+    /// The parallel axis along which results are computed together: the longest one that no known factor depends on, of these the last.
+    fn along(&self) -> Option<usize> {
+        let known = self.expr.coefficients.as_ref();
+        let free = |a: &usize| known.is_none_or(|own| own.at.coefficient(AxisId(*a)) == 0);
+        (0..self.expr.axes.len()).filter(free).max_by_key(|&a| self.expr.axes[a].extent)
+    }
+
+    /// The same of so many points of the parallel axes, one behind the other along one of them that no known factor depends on.
+    fn run(&self, first: &[i64], along: usize, count: i64, mut f: impl FnMut(&[i64], usize, f64)) {
+        let mut row: SmallVec<[i64; 8]> = first.into();
+        let ([Walk { pass, terms: Some(terms), epilogue, .. }], false) = (&self.passes[..], self.expr.stores_each()) else {
+            for _ in 0..count {
+                self.row(&row, &mut f);
+                row[along] += 1;
+            }
+            return;
+        };
+        row.extend(self.expr.reduce.iter().map(|_| 0));
+        let mut accs = vec![pass.combine.start(); count as usize];
+        combine(terms, pass.combine, &row, along, &mut accs);
+        let (start, step) = (self.place.at(&row), self.place.step(along));
+        for (n, acc) in accs.into_iter().enumerate() {
+            let point = &row[..first.len()];
+            if !self.expr.leaves_out(point) {
+                f(point, start.wrapping_add(step.wrapping_mul(n)), epilogue.value(&row, Known { acc, before: &[] }));
+            }
+            row[along] += 1;
+        }
+    }
+
     /// What the reductions made before come to.
     fn reductions(&self, all: &mut [i64]) -> Vec<f64> {
         let mut before = vec![];
@@ -170,10 +223,8 @@ impl<'a, T: Copy + Into<f64>> Evaluator<'a, T> {
         let mut acc = pass.combine.start();
         all[self.expr.axes.len()..].fill(0);
         if let Some(terms) = terms {
-            return match pass.combine {
-                Combine::Sum => terms.combine(all, acc, |acc, value| acc + value),
-                other => terms.combine(all, acc, |acc, value| apply_binary(other.operation(), acc, value)),
-            };
+            combine(terms, pass.combine, all, 0, slice::from_mut(&mut acc));
+            return acc;
         }
         loop {
             let factor = pass.coefficients.map_or(1.0, |own| own.value(|a| all[a.0]));

@@ -37,6 +37,11 @@ impl Position {
     pub(super) fn at(&self, point: &[i64]) -> usize {
         self.terms.iter().fold(self.constant, |at, &(a, step)| at.wrapping_add(step.wrapping_mul(point[a]))) as usize
     }
+
+    /// How far one step along an axis goes.
+    pub(super) fn step(&self, axis: usize) -> usize {
+        self.terms.iter().find(|term| term.0 == axis).map_or(0, |term| term.1 as usize)
+    }
 }
 
 /// Terms in the order in which they are combined.
@@ -75,20 +80,25 @@ impl<'a, T: Copy + Into<f64>> Terms<'a, T> {
         }
     }
 
-    /// Combines the terms of a point of all axes, those of the reduction being at their first.
-    pub(super) fn combine(&self, point: &[i64], start: f64, mut both: impl FnMut(f64, f64) -> f64) -> f64 {
-        let first = |n: usize| self.loads.get(n).map_or(0, |load| load.1.at(point));
-        let (a, b) = (first(0), first(1));
-        let value = |step: &[usize; 3]| {
-            let own: f64 = self.loads[0].0[a.wrapping_add(step[0])].into();
-            self.loads.get(1).map_or(own, |other| own * other.0[b.wrapping_add(step[1])].into())
-        };
-        let Some(known) = self.known else {
-            return self.steps.iter().fold(start, |acc, step| both(acc, value(step)));
-        };
-        let at = moved(&known.at, point).wrapping_add(known.at.constant as usize);
-        let terms = self.steps.iter().map(|step| (known.values[at.wrapping_add(step[2])], step));
-        terms.filter(|term| term.0 != 0.0).fold(start, |acc, (factor, step)| both(acc, factor * value(step)))
+    /// Combines the terms of points of all axes, one behind the other along an axis that no known factor depends on, into what each has so far;
+    /// the axes of the reduction are at their first. All of them term by term, so that each is combined as alone.
+    pub(super) fn combine(&self, point: &[i64], axis: usize, accs: &mut [f64], both: impl Fn(f64, f64) -> f64) {
+        let first = |n: usize| self.loads.get(n).map_or((0, 0), |load| (load.1.at(point), load.1.step(axis)));
+        let [(a, along_a), (b, along_b)] = [first(0), first(1)];
+        let known = self.known.map(|known| (known, moved(&known.at, point).wrapping_add(known.at.constant as usize)));
+        for step in &self.steps {
+            let factor = known.map_or(1.0, |(known, at)| known.values[at.wrapping_add(step[2])]);
+            if factor == 0.0 {
+                continue;
+            }
+            let (mut a, mut b) = (a.wrapping_add(step[0]), b.wrapping_add(step[1]));
+            for acc in &mut *accs {
+                let own: f64 = self.loads[0].0[a].into();
+                let value = self.loads.get(1).map_or(own, |other| own * other.0[b].into());
+                *acc = both(*acc, factor * value);
+                (a, b) = (a.wrapping_add(along_a), b.wrapping_add(along_b));
+            }
+        }
     }
 }
 

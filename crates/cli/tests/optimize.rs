@@ -6,7 +6,6 @@ mod page;
 use serde_json::Value;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
-use std::sync::OnceLock;
 use std::time::Duration;
 
 const NET: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../models/text-orientation.onnx");
@@ -276,24 +275,6 @@ fn a_choice_is_held_against_everything() {
     assert!(number(&all["best"]["time_s"]) <= number(&three["best"]["time_s"]));
 }
 
-/// The shipped network, optimized once for all tests.
-struct Shipped {
-    /// Its page, and the files of what its kernels touch.
-    folder: tempfile::TempDir,
-    report: Value,
-}
-
-fn shipped() -> &'static Shipped {
-    static DONE: OnceLock<Shipped> = OnceLock::new();
-    DONE.get_or_init(|| {
-        let folder = tempfile::tempdir().expect("a folder");
-        let [page, accesses] = ["net.html", "accesses"].map(|name| folder.path().join(name).display().to_string());
-        let args = ["optimize", NET, "--json", "--html", &page, "--accesses", &accesses];
-        let report = json(&command(&folder.path().join("s"), &args).output().expect("starts"));
-        Shipped { folder, report }
-    })
-}
-
 /// A simulated phone is judged by what a probe found of it, under its own name and as a file; by another profile where one is named.
 #[test]
 fn files_of_simulated_phones_are_judged_as_the_phones() {
@@ -319,11 +300,19 @@ fn bits(seconds: &Value, limiter: &Value, interval: &Value) -> (u64, String, Vec
 }
 
 #[test]
-fn predict_says_of_what_a_kernel_touches_what_optimize_says_of_the_kernel() {
-    let rows = shipped().report["operators"].as_array().expect("operators");
+fn what_is_said_of_the_shipped_network_agrees() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let [page, accesses] = ["net.html", "accesses"].map(|name| folder.path().join(name).display().to_string());
+    let args = ["optimize", NET, "--json", "--html", &page, "--accesses", &accesses];
+    let report = json(&command(&folder.path().join("s"), &args).output().expect("starts"));
+    predict_says_of_what_a_kernel_touches_what_optimize_says_of_the_kernel(&report);
+    the_page_says_what_the_json_says(&std::fs::read_to_string(page).expect("a page"), &report);
+}
+
+fn predict_says_of_what_a_kernel_touches_what_optimize_says_of_the_kernel(report: &Value) {
+    let rows = report["operators"].as_array().expect("operators");
     assert!(rows.len() >= 60, "{}", rows.len());
-    let [between, pass] =
-        ["between_bytes", "pass_bytes"].map(|name| shipped().report["network"][name].as_f64().unwrap_or_else(|| panic!("{name}")));
+    let [between, pass] = ["between_bytes", "pass_bytes"].map(|name| report["network"][name].as_f64().unwrap_or_else(|| panic!("{name}")));
     assert!(between > 1e5 && pass > between + 4e5, "{between} {pass}");
     let meanwhile = [between, pass].map(|bytes| bytes.to_string());
     let mut files: Vec<&str> = vec![];
@@ -364,11 +353,8 @@ fn predict_says_of_this_processor_what_optimize_says_of_its_kernels() {
     }
 }
 
-#[test]
-fn the_page_of_a_network_says_what_the_json_says() {
-    let Shipped { folder, report } = shipped();
-    let html = std::fs::read_to_string(folder.path().join("net.html")).expect("a page");
-    let found = page::sound(&html, report);
+fn the_page_says_what_the_json_says(html: &str, report: &Value) {
+    let found = page::sound(html, report);
     let layers = report["layers"].as_array().expect("layers");
     assert_eq!(layers.len(), 74);
     // Two bars of every kernel, and its row.

@@ -65,7 +65,7 @@ fn draw(kind: &'static Kind, element: Scalar, mut rng: Rng) -> Vec<Drawn> {
 }
 
 /// Runs the suite on a back end. `known` lists cases that fail, with a reason; one that passes must leave the list.
-fn suite(known: &[(&str, &str)], cases: impl Iterator<Item = &'static Drawn>, mut check: impl FnMut(&Drawn) -> Result<(), String>) {
+fn suite<'a>(known: &[(&str, &str)], cases: impl Iterator<Item = &'a Drawn>, mut check: impl FnMut(&Drawn) -> Result<(), String>) {
     let mut wrong = vec![];
     let mut unseen: BTreeSet<&str> = known.iter().map(|k| k.0).collect();
     let mut count = 0;
@@ -91,6 +91,7 @@ const HALVES: &[(&str, &str)] = &[("layernorm_gradient half #29 layernorm_level"
 
 #[test]
 fn interpreter() {
+    the_cases_meet_images_vectors_tails_and_tiles();
     suite(HALVES, CASES.iter(), |drawn| judge(&drawn.case.trial(), drawn.interpreted.as_ref()?));
 }
 
@@ -191,10 +192,11 @@ fn near(case: &Case, a: &[u8], b: &[u8]) -> Result<(), String> {
 
 #[test]
 fn lists_of_known_failures_stay_true() {
-    let name = CASES[1].case.name.as_str();
+    let cases = draw(&KINDS[0], Scalar::F32, Rng::with_seed(0));
+    let name = cases[1].case.name.as_str();
     let passes = |known: &[(&str, &str)], outcome: Result<(), String>| {
         let check = |drawn: &Drawn| if drawn.case.name == name { outcome.clone() } else { Ok(()) };
-        std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| suite(known, CASES.iter().take(3), check))).is_ok()
+        std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| suite(known, cases.iter().take(3), check))).is_ok()
     };
     let failure = || Err("no".to_owned());
     assert!(passes(&[], Ok(())) && passes(&[(name, "why")], failure()));
@@ -204,7 +206,6 @@ fn lists_of_known_failures_stay_true() {
 }
 
 /// The suite means little where random configurations leave out what is difficult.
-#[test]
 fn the_cases_meet_images_vectors_tails_and_tiles() {
     let count = |has: &dyn Fn(&Drawn) -> bool| CASES.iter().filter(|d| has(d)).count() * 100 / CASES.len();
     let images = count(&|d| d.case.program.params.iter().any(|p| matches!(p.kind, ParamKind::Image { .. })));

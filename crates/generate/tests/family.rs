@@ -386,12 +386,14 @@ fn compute_it(family: &ScheduleFamily, configs: &[Config], rng: &mut fastrand::R
     }
 }
 
+/// Of each expression a few configurations; `WARPSIGHT_SAMPLES` asks for more.
 #[test]
 fn lowered_programs_compute_the_expression() {
     let mut rng = fastrand::Rng::with_seed(11);
+    let samples = std::env::var("WARPSIGHT_SAMPLES").ok().and_then(|text| text.parse().ok()).unwrap_or(4);
     for expr in expressions().into_iter().filter(|expr| !jumps(expr)) {
         let family = ScheduleFamily::new(expr);
-        let configs = drawn(&family, &mut rng, 12);
+        let configs = drawn(&family, &mut rng, samples);
         compute_it(&family, &configs, &mut rng);
     }
 }

@@ -6,6 +6,7 @@ makes NAME.onnx, with weights that are random but seeded and scaled so that acti
 channels, rows and repeats: the tests run them.
 """
 
+import functools
 import sys
 from pathlib import Path
 
@@ -22,8 +23,8 @@ ARCHITECTURES = {
     "efficientnet": (pictures.efficientnet, {}, dict(extent=33, first=8, stages=[(1, 8, 1, 1, 3), (3, 12, 2, 2, 5)], last=32, classes=10)),
     "densenet": (pictures.densenet, {}, dict(extent=35, first=8, growth=4, layers=(3, 2), classes=10)),
     "unet": (pictures.unet, {}, dict(extent=16, first=4, depth=2)),
-    "inception": (pictures.inception, {}, dict(extent=9, channels=12, wide=8, seven=8)),
-    "yolo": (pictures.yolo, {}, dict(extent=32, first=4, classes=3)),
+    "inception": (pictures.inception, {}, dict(extent=9, channels=6, wide=4, seven=4, classes=10)),
+    "yolo": (pictures.yolo, {}, dict(extent=32, first=2, classes=3)),
     "convnext": (pictures.convnext, {}, dict(extent=20, channels=12, blocks=1, classes=10)),
     "resnext": (pictures.resnext, {}, dict(extent=9, channels=8, wide=16, filters=16, groups=8, blocks=2, classes=10)),
     "super_resolution": (pictures.super_resolution, {}, dict(extent=9, channels=8)),
@@ -33,7 +34,7 @@ ARCHITECTURES = {
     "ghostnet": (pictures.ghostnet, {}, dict(extent=13, channels=6, wide=12, blocks=1, classes=5)),
     "vit": (sequences.vit, {}, dict(extent=12, patch=4, columns=12, heads=3, layers=1, classes=10)),
     "vit taken apart": (sequences.vit, dict(apart=True, extent=97, patch=16, batch=2), dict(extent=13, patch=4, columns=12, heads=3, layers=1, classes=10, batch=2)),
-    "bert": (sequences.bert, {}, dict(rows=7, columns=12, heads=2, layers=1, words=20, batch=2)),
+    "bert": (sequences.bert, {}, dict(rows=7, columns=12, heads=2, layers=1, words=20, most=16, batch=2)),
     "gpt": (sequences.gpt, {}, dict(rows=7, columns=12, heads=2, layers=1, words=20, most=16)),
     "llama": (sequences.llama, {}, dict(rows=6, columns=16, heads=4, groups=2, wide=20, layers=1)),
     "swin": (sequences.swin, {}, dict(extent=8, window=4, columns=12, heads=3)),
@@ -41,9 +42,12 @@ ARCHITECTURES = {
 }
 
 
+# Of their real sizes.
+BUILDERS = {name: functools.partial(build, **real) for name, (build, real, _) in ARCHITECTURES.items()}
+
+
 def made(name, small=False):
-    build, real, less = ARCHITECTURES[name]
-    return build(**(real | less if small else real))
+    return BUILDERS[name](**(ARCHITECTURES[name][2] if small else {}))
 
 
 if __name__ == "__main__":

@@ -136,7 +136,7 @@ def unet(extent=128, first=32, depth=3, classes=4, batch=1):
     return net.model({INPUT: net.shape}, {"scores": (batch, classes, extent, extent)})
 
 
-def inception(extent=35, channels=192, wide=64, seven=128, batch=1):
+def inception(extent=35, channels=192, wide=64, seven=128, classes=1000, batch=1):
     """Two blocks of Inception-v3 (Szegedy et al. 2016, figures 5 and 6): mixed 5b, and a 6b of 1 x 7 and 7 x 1, between them a reduction."""
     net = Vision(batch, extent)
     cbr = lambda x, c, k, rows, columns=None, **more: net.relu(net.oblong(x, c, k, rows, columns or rows, **more))
@@ -156,7 +156,7 @@ def inception(extent=35, channels=192, wide=64, seven=128, batch=1):
     for rows, columns, filters in [(7, 1, seven), (1, 7, seven), (7, 1, seven), (1, 7, 3 * wide)]:
         c = cbr(c, seven, filters, rows, columns)
     x = net.joined(a, b, c, cbr(pool(x), channels, 3 * wide, 1))
-    return net.scored(x, 12 * wide, 1000)
+    return net.scored(x, 12 * wide, classes)
 
 
 def yolo(extent=320, first=16, classes=80, batch=1):

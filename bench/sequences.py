@@ -102,15 +102,15 @@ def vit(extent=224, patch=16, columns=192, heads=3, layers=2, classes=1000, batc
     return net.model({"image": net.shape}, {"scores": (batch, classes)})
 
 
-def bert(rows=128, columns=256, heads=4, layers=2, words=5000, batch=1):
+def bert(rows=128, columns=256, heads=4, layers=2, words=5000, most=512, batch=1):
     """Layers of a BERT (Devlin et al. 2019) as PyTorch's: embeddings found by Gather, a mask of whole numbers, shapes asked for, a pooler."""
     net = Sequences(batch, 1)
     found = net.node("Gather", net.constant(net.rng.standard_normal((words, columns))), WORDS)
     kinds = net.node("Gather", net.constant(net.rng.standard_normal((2, columns))), net.constant(np.zeros((batch, rows)), np.int64))
     # Positions: the first of a table, as many as there are words.
     count = net.node("Unsqueeze", *net.asked(WORDS, 1), net.whole(0))
-    numbers = net.node("Slice", net.constant(np.arange(512)[None], np.int64), net.whole(0), count, net.whole(1), net.whole(1))
-    places = net.node("Gather", net.constant(net.rng.standard_normal((512, columns))), numbers)
+    numbers = net.node("Slice", net.constant(np.arange(most)[None], np.int64), net.whole(0), count, net.whole(1), net.whole(1))
+    places = net.node("Gather", net.constant(net.rng.standard_normal((most, columns))), numbers)
     x = net.layer_norm(net.node("Add", net.node("Add", found, kinds), places), columns, apart=True)
     mask = net.node("Cast", net.node("Unsqueeze", net.node("Unsqueeze", MASK, net.whole(1)), net.whole(2)), to=1)
     mask = net.node("Mul", net.node("Sub", net.number(1.0), mask), net.number(-10000.0))

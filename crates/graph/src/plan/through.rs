@@ -53,7 +53,8 @@ fn without(made: &PlannedOp, by: &[&PlannedOp]) -> Option<Vec<PlannedOp>> {
     let price = cost(step)?;
     let mut places = 0;
     for op in by {
-        let name = name_of(op, made.output)?;
+        // One that sees it under several shapes has several names for it.
+        let name = name_of(op, made.output).filter(|_| op.inputs.iter().filter(|id| **id == made.output).count() == 1)?;
         for own in &op.operator.steps {
             let (count, most) = asked(own, &name)?;
             if price != Cost::Moved && most > length {

@@ -204,10 +204,13 @@ impl Importer {
         // A dimension of its own for what is repeated.
         let (mut apart, mut wide, mut steps) = (vec![], vec![], vec![]);
         for (&extent, &times) in shape.iter().zip(&times) {
-            if times > 1 {
-                (apart.push(1), wide.push(times), steps.push(0));
+            for (own, repeated, step) in [(1, times, 0), (extent, extent, 1)] {
+                if step == 1 || times > 1 {
+                    apart.push(own);
+                    wide.push(repeated);
+                    steps.push(step);
+                }
             }
-            (apart.push(extent), wide.push(extent), steps.push(1));
         }
         let x = self.emit_part(view, &format!("{stem}.apart"), Op::Alias, vec![x], apart)?;
         let op = Op::Slice { starts: vec![0; wide.len()], steps };

@@ -54,11 +54,11 @@ fn architectures_on_a_simulated_phone() {
     assert!(count > 22, "{count}");
 }
 
-/// Every third: each kernel is compiled.
+/// Every sixth: each kernel is compiled.
 #[test]
 fn architectures_on_opencl() {
     match warpsight_run::open("opencl:0", &Options { in_process: true, ..Options::default() }) {
-        Ok(mut device) => println!("{} selections", run(&mut *device, 3)),
+        Ok(mut device) => println!("{} selections", run(&mut *device, 6)),
         Err(_) => skip("no OpenCL"),
     }
 }

@@ -38,9 +38,10 @@ import onnx  # noqa: E402
 import onnxruntime  # noqa: E402
 from onnx import TensorProto, helper  # noqa: E402
 
+from architectures import BUILDERS  # noqa: E402
 from common import TARGET, call, write_json  # noqa: E402
 from latency import peer  # noqa: E402
-from networks import INPUT, NETWORKS, SHAPE  # noqa: E402
+from networks import MASK, NETWORKS, WORDS  # noqa: E402
 
 CORES = len(os.sched_getaffinity(0))
 SGEMM = [(512, 512, 512), (1024, 1024, 1024), (1000, 1000, 1000), (509, 521, 523), (64, 1000, 320)]
@@ -262,47 +263,61 @@ def measure(args, cases, store):
     return cases
 
 
-def networks(args, folder):
-    """Whole networks, inputs in to outputs out, nothing tuned: `optimize` from an empty store, then `run` with what it stored."""
-    cases = []
-    for name, build in NETWORKS.items():
-        model, store, image = folder / f"{name}.onnx", folder / f"{name}.sqlite", folder / "image.npy"
-        onnx.save(build(), model)
-        np.save(image, numbers(*SHAPE))
-        common = ["--device", args.device, "--store", store]
+def drawn(model):
+    """An array for each input of a model: numbers, words below what tables of small ones have."""
+    rng = np.random.default_rng(1)
+    shapes = {own.name: [d.dim_value for d in own.type.tensor_type.shape.dim] for own in model.graph.input}
+    whole = {WORDS: 20, MASK: 2}
+    return {n: rng.integers(0, whole[n], shape) if n in whole else rng.standard_normal(shape).astype(np.float32) for n, shape in shapes.items()}
 
-        def ours(verb, *more):
-            start = time.perf_counter()
-            text, why = call([args.warpsight, verb, model, *common, *more], args.timeout)
-            if why:
-                sys.exit(f"error: warpsight {verb} {name}: {why}")
-            return text, time.perf_counter() - start
 
-        case = {"name": name}
-        samples = {"onnxruntime": [], "ours": []}
-        for _ in range(args.rounds):
-            wall, processor = peer(model, INPUT, SHAPE, CORES, args.runs)
-            samples["onnxruntime"].append((statistics.median(wall), statistics.mean(processor)))
-            text, took = ours("optimize", "--json", "--runs", args.runs)
-            # Later rounds know what the first one stored.
-            case.setdefault("cold_s", took)
-            found = json.loads(text)["network"]
-            samples["ours"].append((found["time_s"], found["cpu_s"]))
-            case["warm_s"] = ours("run", "--input", f"{INPUT}={image}", "--output", folder / "out")[1]
-            case.update(predicted_s=found["predicted_s"], difference=found["max_abs_diff"])
-        case["median"] = medians(samples)
-        print(name, file=sys.stderr)
-        cases.append(case)
-    return cases
+def networks(builders):
+    """What measures whole networks, inputs in to outputs out, nothing tuned: `optimize` from an empty store, then `run` with what it stored."""
+    return lambda args, folder: [network(args, folder, name, build()) for name, build in builders.items()]
+
+
+def network(args, folder, name, model):
+    path, store, feed, given = folder / "network.onnx", folder / f"{name}.sqlite", drawn(model), []
+    onnx.save(model, path)
+    for key, values in feed.items():
+        np.save(folder / f"{key}.npy", values)
+        given += ["--input", f"{key}={folder / key}.npy"]
+    common = ["--device", args.device, "--store", store]
+
+    def ours(verb, *more):
+        start = time.perf_counter()
+        text, why = call([args.warpsight, verb, path, *common, *more], args.timeout)
+        if why:
+            sys.exit(f"error: warpsight {verb} {name}: {why}")
+        return text, time.perf_counter() - start
+
+    case = {"name": name}
+    samples = {"onnxruntime": [], "ours": []}
+    for _ in range(args.rounds):
+        wall, processor, results = peer(path, feed, CORES, args.runs)
+        samples["onnxruntime"].append((statistics.median(wall), statistics.mean(processor)))
+        text, took = ours("optimize", "--json", "--runs", args.runs)
+        # Later rounds know what the first one stored.
+        case.setdefault("cold_s", took)
+        found = json.loads(text)
+        samples["ours"].append((found["network"]["time_s"], found["network"]["cpu_s"]))
+        case["warm_s"] = ours("run", *given, "--output", folder / "out")[1]
+        exact = results[0].astype(np.float64)
+        off = np.linalg.norm(np.load(folder / "out" / f"{model.graph.output[0].name}.npy") - exact) / np.linalg.norm(exact)
+        kernels = sum(len(own["nodes"]) for own in found["operators"])
+        case.update(predicted_s=found["network"]["predicted_s"], off=float(off), kernels=kernels)
+    case["median"] = medians(samples)
+    print(name, file=sys.stderr)
+    return case
 
 
 def passes(cases):
-    heads = ["network", "onnxruntime ms", "ours ms", "times its", "times its, processor time", "predicted ms", "largest difference", "optimize, cold s", "run, warm s"]
+    heads = ["network", "kernels", "onnxruntime ms", "ours ms", "times its", "times its, processor time", "predicted ms", "off its results", "optimize, cold s", "run, warm s"]
     lines = ["| " + " | ".join(heads) + " |", "|---" * len(heads) + "|"]
     for case in cases:
         (wall, processor), (other, other_cpu) = case["median"]["ours"], case["median"]["onnxruntime"]
-        cells = [case["name"], f"{1e3 * other:.1f}", f"{1e3 * wall:.1f}", f"{wall / other:.2f}", f"{processor / other_cpu:.2f}"]
-        cells += [f"{1e3 * case['predicted_s']:.1f}", f"{case['difference']:.0e}", f"{case['cold_s']:.0f}", f"{case['warm_s']:.1f}"]
+        cells = [case["name"], str(case["kernels"]), f"{1e3 * other:.1f}", f"{1e3 * wall:.1f}", f"{wall / other:.2f}", f"{processor / other_cpu:.2f}"]
+        cells += [f"{1e3 * case['predicted_s']:.1f}", f"{case['off']:.0e}", f"{case['cold_s']:.0f}", f"{case['warm_s']:.1f}"]
         lines.append("| " + " | ".join(cells) + " |")
     return lines
 
@@ -394,7 +409,7 @@ def streams(cases):
 
 def accuracy(found):
     """What kernels take, by processor time over the cores, against what is predicted: of those that outlast what a launch costs, and of others."""
-    cases = [case for part, own in found.items() if part != "networks" for case in own]
+    cases = [case for part, own in found.items() if part in PARTS and part != "networks" for case in own]
     lines = []
     for title, long in [("of 100 us or more", True), ("shorter", False)]:
         ratios = [case["median"]["ours"][1] / CORES / case["predicted_s"] for case in cases if (case["predicted_s"] >= 1e-4) == long]
@@ -424,8 +439,10 @@ PARTS = {
     "mobile": ("Dense convolutions of MobileNetV2", operators(conv, MOBILE), convolutions),
     "depthwise": ("Depthwise convolutions of MobileNetV2", operators(conv, [(c, e, c, 3, s, c) for c, e, s in DEPTHWISE]), convolutions),
     "rows": ("Rows, beside a copy of what they read and write", operators(rows, [(op,) for op in ROWS]), streams),
-    "networks": ("Networks at 224 x 224, nothing tuned", networks, passes),
+    "networks": ("Networks at 224 x 224, nothing tuned", networks(NETWORKS), passes),
 }
+# With --only: half an hour.
+FURTHER = {"architectures": ("Networks that others designed, nothing tuned", networks(BUILDERS), passes)}
 
 
 def main():
@@ -433,7 +450,7 @@ def main():
     parser.add_argument("--warpsight", type=Path, default=TARGET / "release" / "warpsight", help="the command (default: %(default)s)")
     parser.add_argument("--peak", type=Path, default=TARGET / "release" / "examples" / "peak", help="the example `peak` (default: %(default)s)")
     parser.add_argument("--device", default="opencl:0", help="an OpenCL device on these cores (default: %(default)s)")
-    parser.add_argument("--only", action="append", choices=PARTS, help="one of the tables, may be repeated; the file is not written then")
+    parser.add_argument("--only", action="append", choices=PARTS | FURTHER, help="one of the tables, may be repeated; the file is not written then")
     parser.add_argument("--rounds", type=int, default=3, help="rounds of each row (default: %(default)s)")
     parser.add_argument("--runs", type=int, default=21, help="runs in a round (default: %(default)s)")
     parser.add_argument("--timeout", type=float, default=300, help="seconds for one command (default: %(default)g)")
@@ -442,7 +459,7 @@ def main():
     lines, found = [], {}
     with tempfile.TemporaryDirectory(prefix="warpsight-kernels-") as folder:
         for key in args.only or PARTS:
-            title, measured_in, table = PARTS[key]
+            title, measured_in, table = (PARTS | FURTHER)[key]
             measured = measured_in(args, Path(folder))
             lines += [f"## {title}", "", *table(measured), ""]
             found[key] = [{k: v for k, v in case.items() if k != "peers"} for case in measured]

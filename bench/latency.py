@@ -19,15 +19,14 @@ import onnxruntime
 from common import add_arguments, call, parse_shape, print_table, write_json
 
 
-def peer(model, name, shape, threads, runs):
-    """(wall, processor) seconds of each run of onnxruntime, all its optimizations on."""
+def peer(model, feed, threads, runs):
+    """(wall, processor) seconds of each run of onnxruntime on these arrays, all its optimizations on, and its results."""
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_ALL
     session = onnxruntime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
-    feed = {name: np.random.default_rng(0).standard_normal(shape).astype(np.float32)}
     for _ in range(10):
-        session.run(None, feed)
+        results = session.run(None, feed)
     wall, processor = [], []
     for _ in range(runs):
         # process_time counts every thread of this process.
@@ -35,7 +34,7 @@ def peer(model, name, shape, threads, runs):
         session.run(None, feed)
         wall.append(time.perf_counter() - start[0])
         processor.append(time.process_time() - start[1])
-    return wall, processor
+    return wall, processor, results
 
 
 def main():
@@ -54,7 +53,8 @@ def main():
     os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: args.cores])
     threads = sorted({args.cores, 1}, reverse=True)
 
-    before = {n: peer(args.model, name, shape, n, args.runs) for n in threads}
+    feed = {name: np.random.default_rng(0).standard_normal(shape).astype(np.float32)}
+    before = {n: peer(args.model, feed, n, args.runs) for n in threads}
     with tempfile.TemporaryDirectory(prefix="warpsight-latency-") as out:
         start = time.perf_counter()
         command = [args.warpsight, "optimize", args.model, "--device", args.device, "--top", args.top, "--json", "--out", out]
@@ -68,7 +68,7 @@ def main():
     except (json.JSONDecodeError, KeyError, TypeError) as error:
         print(f"error: warpsight optimize --json printed no network: {error!r}", file=sys.stderr)
         return 1
-    after = {n: peer(args.model, name, shape, n, args.runs) for n in threads}
+    after = {n: peer(args.model, feed, n, args.runs) for n in threads}
 
     median, drift, rows = statistics.median, 0.0, []
     for n in threads:

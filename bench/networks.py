@@ -12,8 +12,9 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 INPUT = "image"
-# An input of whole numbers.
-WORDS = "words"
+# Inputs of whole numbers.
+WORDS, MASK = "words", "mask"
+WHOLE = (WORDS, MASK)
 SHAPE = (1, 3, 224, 224)
 
 
@@ -49,7 +50,7 @@ class Builder:
 
     def model(self, inputs, outputs):
         """Of these names and shapes."""
-        kind = lambda name: TensorProto.INT64 if name == WORDS else TensorProto.FLOAT
+        kind = lambda name: TensorProto.INT64 if name in WHOLE else TensorProto.FLOAT
         infos = [[helper.make_tensor_value_info(n, kind(n), shape) for n, shape in own.items()] for own in (inputs, outputs)]
         graph = helper.make_graph(self.nodes, "network", *infos, self.weights)
         model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)

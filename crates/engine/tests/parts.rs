@@ -2,13 +2,13 @@
 
 mod common;
 
-use common::any_config;
+use common::selected;
 use fastrand::Rng;
-use std::collections::{BTreeMap, BTreeSet};
-use warpsight_engine::network::{Network, Selection};
+use std::collections::BTreeSet;
+use warpsight_engine::network::Network;
+use warpsight_generate::Place;
 use warpsight_generate::candidates::candidates;
 use warpsight_generate::operators::Window;
-use warpsight_generate::{Place, Role};
 use warpsight_graph::{Graph, GraphTensor, Node, Op, Origin, Plan, PlanRole, TensorId};
 use warpsight_run::Options;
 
@@ -122,24 +122,6 @@ fn updated(axis: usize) -> Plan {
     let new = draft.node(Op::Update { axis, start: 1 }, vec![a, b], [4, 5]);
     let y = draft.conv(new, [4, 5]);
     draft.plan(y)
-}
-
-/// A selection with these places, where every kernel has a configuration with them.
-fn selected(network: &Network, places: &[Place], rng: &mut Rng) -> Option<Selection> {
-    let empty = Selection { places: places.to_vec(), kernels: BTreeMap::new() };
-    let mut configs = BTreeMap::new();
-    for step in &network.steps {
-        let key = network.key(&empty, step);
-        let family = &network.families[step.family];
-        let roles: Vec<Role> = family.expr().inputs.iter().map(|own| own.role).chain([Role::Output]).collect();
-        let fits = |config: &_| {
-            let own = family.places(config).expect("legal");
-            own.iter().zip(&roles).filter(|own| *own.1 != Role::Weight).map(|own| *own.0).eq(key.1.iter().copied())
-        };
-        let config = (0..400).map(|_| any_config(family, rng)).find(fits)?;
-        configs.insert(key, config);
-    }
-    network.select(places.to_vec(), &configs)
 }
 
 /// Where tensors that are written in parts lay, of the drawn selections that ran and gave what they should.

@@ -4,6 +4,7 @@ mod parts;
 mod phases;
 mod pooled;
 mod rows;
+mod through;
 mod winograd;
 
 use crate::candidates::parts::parted;
@@ -11,6 +12,7 @@ pub use crate::candidates::parts::{pieces, stored_by, terms};
 use crate::candidates::phases::phases;
 use crate::candidates::pooled::pooled;
 use crate::candidates::rows::{keeping, one_walk};
+pub use crate::candidates::through::{Cost, asked, cost, through};
 use crate::candidates::winograd::{F2, F4, Transforms, step_error};
 use crate::expr::{Axis, AxisId, Combine, Index, Operator, Role, ScalarExpr, Tensor, TensorExpr};
 use crate::operators::split::{self, in_parts, in_runs, whole};
@@ -88,6 +90,11 @@ pub fn candidates(operator: &Operator) -> Vec<Candidate> {
 /// The step that pools or moves what the one before it makes, so that one kernel may do both; the first of them.
 pub fn pools(operator: &Operator) -> Option<usize> {
     pooled(operator).map(|own| own.0)
+}
+
+/// Whether an operator is reductions of rows and what is made of these, so that one kernel may do it.
+pub fn of_rows(operator: &Operator) -> bool {
+    one_walk(&whole(&operator.steps)).is_some()
 }
 
 fn by_tiles(source: &Source, name: &'static str, transforms: &Transforms) -> Option<Candidate> {

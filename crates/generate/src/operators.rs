@@ -206,8 +206,8 @@ pub fn temporaries(operator: &Operator) -> Vec<&Tensor> {
 }
 
 /// What `next` makes of what an operator makes, which it reads as `input`: the steps of both. Of two tensors of one name that of `next` gets
-/// another one. `None` where it reads no such tensor, or one of another shape or type.
-pub fn then(operator: &Operator, next: &Operator, input: &str) -> Option<Operator> {
+/// another one, but where `shared` says what it is called in the first. `None` where it reads no such tensor, or one of another shape or type.
+pub fn then(operator: &Operator, next: &Operator, input: &str, shared: &[(Name, Name)]) -> Option<Operator> {
     let output = &operator.steps.last()?.output;
     let reads = external_inputs(next).into_iter().find(|own| *own.name == *input)?;
     if reads.shape != output.shape || reads.element != output.element {
@@ -225,8 +225,9 @@ pub fn then(operator: &Operator, next: &Operator, input: &str) -> Option<Operato
     };
     let joint = fresh("between")?;
     let made = output.name.clone();
-    let mut names: Vec<(Name, Name)> = vec![(input.into(), joint.clone())];
-    let mut taken: Vec<Name> = tensors(next).into_iter().filter(|name| **name != *input && tensors(operator).contains(name)).collect();
+    let mut names: Vec<(Name, Name)> = std::iter::once((input.into(), joint.clone())).chain(shared.iter().cloned()).collect();
+    let named = |name: &Name| **name != *input && shared.iter().all(|own| own.0 != *name);
+    let mut taken: Vec<Name> = tensors(next).into_iter().filter(|name| named(name) && tensors(operator).contains(name)).collect();
     taken.sort();
     for name in taken {
         names.push((name.clone(), fresh(&format!("{name}_after"))?));

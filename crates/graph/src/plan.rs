@@ -7,6 +7,7 @@ mod join;
 mod lower;
 mod parts;
 mod sequence;
+mod through;
 mod uses;
 
 use crate::error::GraphError;
@@ -138,6 +139,7 @@ impl Plan {
         }
         builder.copy_outputs()?;
         parts::part(&mut builder.plan);
+        through::read_through(&mut builder.plan);
         join::join(&mut builder.plan);
         Ok(builder.plan)
     }
@@ -201,9 +203,13 @@ impl Plan {
         let mut known: HashMap<_, _> =
             external_inputs(&old.operator).into_iter().map(|t| t.name.clone()).zip(old.inputs.iter().copied()).collect();
         let stem = old.name.clone();
+        // A part of a tensor is written beside the others.
+        let mut writers: HashMap<Name, usize> = HashMap::new();
+        operator.steps.iter().for_each(|step| *writers.entry(step.output.name.clone()).or_default() += 1);
         let last = operator.steps.pop();
         operator.steps.retain(|step| {
-            let Some(values) = self.known_values(step, &known) else { return true };
+            let whole = writers.get(&step.output.name) == Some(&1);
+            let Some(values) = self.known_values(step, &known).filter(|_| whole) else { return true };
             let (name, role) = (format!("{stem}.{}", step.output.name), PlanRole::Constant(values));
             self.tensors.push(PlanTensor { name, shape: step.output.shape.clone(), element: step.output.element, role, whole: false });
             known.insert(step.output.name.clone(), TensorId(self.tensors.len() - 1));

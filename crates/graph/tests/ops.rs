@@ -3,43 +3,14 @@
 
 mod support;
 
-use support::{draw, relative};
+use support::cases::Case;
+use support::relative;
 use warpsight_generate::operators::{external_inputs, temporaries};
 use warpsight_graph::{Model, Plan, TensorId, evaluate_f64, simplify};
 use warpsight_ir::Scalar;
 
-struct Case {
-    name: String,
-    model: Vec<u8>,
-    inputs: Vec<Vec<f64>>,
-    shape: Vec<i64>,
-    output: Vec<f64>,
-}
-
 fn cases() -> Vec<Case> {
-    let all: Vec<serde_json::Value> = serde_json::from_str(include_str!("fixtures/ops.json")).unwrap();
-    let list = |v: &serde_json::Value| v.as_array().unwrap().iter().map(|e| e.as_i64().unwrap()).collect::<Vec<_>>();
-    let hex = |s: &str| (0..s.len()).step_by(2).map(|i| u8::from_str_radix(&s[i..i + 2], 16).unwrap()).collect();
-    let of = |v: &serde_json::Value| {
-        let inputs = v["inputs"].as_array().unwrap().iter().zip(1..);
-        let drawn = |(shape, seed)| {
-            let count = list(shape).iter().product::<i64>() as usize;
-            let values = draw(seed, count).into_iter().map(|v| f64::from(v as f32));
-            // Whole numbers, where the file says so.
-            match v["whole"][seed as usize - 1].as_array() {
-                Some(own) => values.map(|v| ((v + own[0].as_f64().unwrap()) * own[1].as_f64().unwrap()).floor()).collect(),
-                None => values.collect(),
-            }
-        };
-        Case {
-            name: v["name"].as_str().unwrap().into(),
-            model: hex(v["model"].as_str().unwrap()),
-            inputs: inputs.map(drawn).collect(),
-            shape: list(&v["shape"]),
-            output: v["output"].as_array().unwrap().iter().map(|e| e.as_f64().unwrap()).collect(),
-        }
-    };
-    all.iter().map(of).collect()
+    support::cases::cases(include_str!("fixtures/ops.json"))
 }
 
 #[test]

@@ -415,7 +415,7 @@ fn pooled(rng: &mut Rng, element: Scalar) -> Result<Operator, OperatorError> {
         Window { input, kernel, stride, pad_before: pad / 2, pad_after: pad - pad / 2, dilation }
     });
     let next = pool(&Pool { kind, batch: shape[0], channels: shape[1], spatial: spatial.collect(), ceil_mode: rng.bool(), element })?;
-    let whole = then(&made, &next, "input").expect("it is read");
+    let whole = then(&made, &next, "input", &[]).expect("it is read");
     // Others are drawn where one kernel may not do both.
     let own = candidates(&whole).into_iter().find(|own| own.name == "pooled");
     own.map(|own| own.operator).ok_or_else(|| OperatorError::Unsupported { operator: "pooled".into(), what: "two kernels".into() })

@@ -4,8 +4,10 @@
 pub mod draw;
 
 use fastrand::Rng;
+use std::collections::BTreeMap;
+use warpsight_engine::network::{Network, Selection};
 use warpsight_engine::verify::Trial;
-use warpsight_generate::{Layout, ScheduleFamily};
+use warpsight_generate::{Layout, Place, Role, ScheduleFamily};
 use warpsight_ir::{Bindings, Checked, Config, Family, interpret};
 use warpsight_run::{Contents, Device, Job, JobResult};
 
@@ -81,6 +83,24 @@ pub fn any_config(family: &ScheduleFamily, rng: &mut Rng) -> Config {
         }
     }
     panic!("{}: no legal configuration", family.name())
+}
+
+/// A selection with these places, where every kernel has a configuration with them.
+pub fn selected(network: &Network, places: &[Place], rng: &mut Rng) -> Option<Selection> {
+    let empty = Selection { places: places.to_vec(), kernels: BTreeMap::new() };
+    let mut configs = BTreeMap::new();
+    for step in &network.steps {
+        let key = network.key(&empty, step);
+        let family = &network.families[step.family];
+        let roles: Vec<Role> = family.expr().inputs.iter().map(|own| own.role).chain([Role::Output]).collect();
+        let fits = |config: &_| {
+            let own = family.places(config).expect("legal");
+            own.iter().zip(&roles).filter(|own| *own.1 != Role::Weight).map(|own| *own.0).eq(key.1.iter().copied())
+        };
+        let config = (0..400).map(|_| any_config(family, rng)).find(fits)?;
+        configs.insert(key, config);
+    }
+    network.select(places.to_vec(), &configs)
 }
 
 /// The test cannot be made here: fails where `CI=true`, otherwise says so.

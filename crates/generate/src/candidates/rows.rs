@@ -90,7 +90,7 @@ pub fn keeping(whole: &TensorExpr) -> Option<TensorExpr> {
 }
 
 /// Whether a function of the library is in it.
-fn is_dear(scalar: &ScalarExpr) -> bool {
+pub(super) fn is_dear(scalar: &ScalarExpr) -> bool {
     let mut found = false;
     scalar.each(&mut |own| found |= matches!(own, ScalarExpr::Unary(op, _) if OpClass::of_unary(*op) == OpClass::Special));
     found

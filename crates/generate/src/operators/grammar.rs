@@ -260,7 +260,7 @@ fn with_pooling(convolved: Operator, keys: &Keys) -> Result<Operator, OperatorEr
     let spatial = spatial.iter().map(window).collect();
     let kind = if most > 0 { PoolKind::Max } else { PoolKind::Average };
     let next = pool(&Pool { kind, batch: *batch, channels: *channels, spatial, ceil_mode: false, element: keys.element })?;
-    then(&convolved, &next, "input").ok_or_else(nothing)
+    then(&convolved, &next, "input", &[]).ok_or_else(nothing)
 }
 
 /// Extents and windows of a convolution's dimensions.

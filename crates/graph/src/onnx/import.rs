@@ -7,7 +7,9 @@
 mod attention;
 mod cast;
 mod choose;
+mod composed;
 mod elementwise;
+mod known;
 mod moves;
 mod reductions;
 mod sequence;

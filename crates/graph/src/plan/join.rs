@@ -1,25 +1,30 @@
 //! Operators that are one where one kernel may do the work of both: a pooling, or what only moves elements, and what it reads, which nobody else
-//! does.
+//! does; a reduction of rows, and what is made of their elements with it, as normalisations are that come in pieces.
 
 use super::uses::Uses;
 use super::{Plan, PlannedOp};
-use warpsight_generate::candidates::pools;
+use warpsight_generate::candidates::{of_rows, pools};
 use warpsight_generate::operators::{external_inputs, then};
+use warpsight_ir::Name;
 
 /// Joins each of these with the operator that makes what it reads, in its place: what both read was there before, and nobody waits for what the
 /// first one makes. What works in place of something is the only one that reads it.
 pub(super) fn join(plan: &mut Plan) {
+    // What two of them read is read by one where these are joined.
+    while join_once(plan) {}
+}
+
+fn join_once(plan: &mut Plan) -> bool {
     let uses = Uses::of(plan);
     let mut all: Vec<Option<PlannedOp>> = plan.operators.drain(..).map(Some).collect();
-    for position in 0..all.len() {
+    let count = all.len();
+    for position in 0..count {
         let Some(next) = &all[position] else { continue };
         let whole = next.inputs.iter().enumerate().find_map(|(at, id)| {
             let writer = uses.maker(plan, *id)?;
             let made = all[writer].as_ref().filter(|made| made.output == *id && writer < position)?;
             let handed = made.temporaries.iter().all(|id| !uses.is_read(*id));
-            // One tensor is one input.
-            let apart = next.inputs.iter().all(|other| !made.inputs.contains(other));
-            let whole = (apart && handed).then(|| joined(made, next, at)).flatten()?;
+            let whole = handed.then(|| joined(made, next, at)).flatten()?;
             Some((writer, whole))
         });
         if let Some((writer, whole)) = whole {
@@ -28,17 +33,26 @@ pub(super) fn join(plan: &mut Plan) {
         }
     }
     plan.operators = all.into_iter().flatten().collect();
+    plan.operators.len() < count
 }
 
 fn joined(made: &PlannedOp, next: &PlannedOp, at: usize) -> Option<PlannedOp> {
-    let input = external_inputs(&next.operator).get(at)?.name.clone();
-    let operator = then(&made.operator, &next.operator, &input)?;
+    let (first, second) = (external_inputs(&made.operator), external_inputs(&next.operator));
+    let input = second.get(at)?.name.clone();
+    // One tensor is one input.
+    let mut shared: Vec<(Name, Name)> = vec![];
+    for (own, id) in second.iter().zip(&next.inputs) {
+        let Some(known) = made.inputs.iter().position(|other| other == id) else { continue };
+        let other = first.get(known).filter(|other| other.shape == own.shape && other.role == own.role)?;
+        shared.push((own.name.clone(), other.name.clone()));
+    }
+    let operator = then(&made.operator, &next.operator, &input, &shared)?;
     // Where one kernel may do the work of the two that meet.
-    if pools(&operator) != Some(made.operator.steps.len()) {
+    if pools(&operator) != Some(made.operator.steps.len()) && !of_rows(&operator) {
         return None;
     }
     // Those of the second come behind those of the first, but for what joins them.
-    let others = next.inputs.iter().enumerate().filter(|own| own.0 != at).map(|own| own.1);
+    let others = next.inputs.iter().enumerate().filter(|own| own.0 != at && !made.inputs.contains(own.1)).map(|own| own.1);
     Some(PlannedOp {
         name: made.name.clone(),
         nodes: made.nodes.iter().chain(&next.nodes).cloned().collect(),

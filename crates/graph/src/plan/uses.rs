@@ -27,6 +27,11 @@ impl Uses {
         self.writers.entry(id).or_default().push(position);
     }
 
+    /// The last operator that writes a tensor.
+    pub(super) fn last_writer(&self, id: TensorId) -> Option<usize> {
+        self.writers.get(&id)?.iter().copied().max()
+    }
+
     /// Whether an operator reads a tensor.
     pub(super) fn is_read(&self, id: TensorId) -> bool {
         self.readers.contains_key(&id)

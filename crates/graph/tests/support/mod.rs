@@ -1,6 +1,7 @@
 //! What several tests share.
 #![allow(dead_code)]
 
+pub mod cases;
 pub mod node;
 
 /// Numbers in [−1, 1), the same as `draw` of `fixtures/make.py`.

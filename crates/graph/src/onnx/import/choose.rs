@@ -67,13 +67,9 @@ impl Importer {
     pub(super) fn choose(&mut self, view: NodeView<'_>) -> Result<Value, GraphError> {
         if let (Value::Ints(c), Value::Ints(a), Value::Ints(b)) = (self.value(view, 0)?, self.value(view, 1)?, self.value(view, 2)?) {
             let shape = broadcast(view, &broadcast(view, &c.shape, &a.shape)?, &b.shape)?;
-            let length = shape.iter().product::<i64>() as usize;
-            if [c, a, b].iter().any(|own| ![1, length].contains(&own.values.len())) {
-                return Err(view.unsupported("known whole numbers that are broadcast along some dimensions"));
-            }
-            let at = |own: &IntTensor, i: usize| own.values[if own.values.len() == 1 { 0 } else { i }];
-            let values = (0..length).map(|i| if at(c, i) != 0 { at(a, i) } else { at(b, i) }).collect();
-            return Ok(Value::Ints(IntTensor { shape, values, kind: a.kind }));
+            let [c, a, b] = [c.spread(view, &shape)?, a.spread(view, &shape)?, b.spread(view, &shape)?];
+            let chosen = c.values.iter().zip(a.values.iter().zip(&b.values)).map(|(c, (a, b))| if *c != 0 { *a } else { *b });
+            return Ok(Value::Ints(IntTensor { shape, values: chosen.collect(), kind: a.kind }));
         }
         if self.is_whole(view, 1)? != self.is_whole(view, 2)? {
             return Err(view.bad("one of its values is whole, the other is not"));
@@ -201,9 +197,8 @@ impl Importer {
         let shape = broadcast(view, &own, &wanted)?;
         let length = checked_length(view, &shape, 1, i64::from(i32::MAX))?;
         if let Value::Ints(ints) = self.value(view, 0)?.clone() {
-            let [one] = ints.values[..] else { return Err(view.unsupported("known whole numbers that are more than one")) };
             self.may_hold(&view.proto.output[0], length as u64)?;
-            return Ok(Value::Ints(IntTensor { shape, values: vec![one; length], kind: ints.kind }));
+            return ints.spread(view, &shape).map(Value::Ints);
         }
         let x = self.data(view, 0)?;
         if own == shape {

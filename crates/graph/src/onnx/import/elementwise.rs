@@ -53,10 +53,10 @@ impl Importer {
         Err(view.unsupported(format!("exponent {exponent} (whole numbers from -8 to 8, and ±0.5)")))
     }
 
-    /// Two inputs, or any number for Min and Max.
+    /// Two inputs, or any number for Min, Max and Sum.
     pub(super) fn arithmetic(&mut self, view: NodeView<'_>, op: Arithmetic) -> Result<Value, GraphError> {
         let count = view.proto.input.len();
-        let many = matches!(op, Arithmetic::Min | Arithmetic::Max);
+        let many = matches!(op, Arithmetic::Min | Arithmetic::Max) || view.proto.op_type == "Sum";
         if count < 1 || (count != 2 && !many) {
             return Err(view.bad(format!("{count} inputs")));
         }
@@ -89,19 +89,13 @@ impl Importer {
 /// The same on known whole numbers.
 pub(super) fn integers(view: NodeView<'_>, op: Arithmetic, a: &IntTensor, b: &IntTensor) -> Result<IntTensor, GraphError> {
     let shape = broadcast(view, &a.shape, &b.shape)?;
-    let length = shape.iter().product::<i64>() as usize;
-    // Shapes and axes have at most one dimension, so a single number is the only thing that is broadcast.
-    let fits = |t: &IntTensor| t.values.len() == 1 || t.values.len() == length;
-    if !fits(a) || !fits(b) {
-        return Err(view.unsupported(format!("whole numbers of shapes {:?} and {:?}", a.shape, b.shape)));
-    }
-    let at = |t: &IntTensor, i: usize| t.values[if t.values.len() == 1 { 0 } else { i }];
+    let (a, b) = (&a.spread(view, &shape)?, &b.spread(view, &shape)?);
     let truth = matches!(op, Arithmetic::Equal | Arithmetic::And | Arithmetic::Or);
     if a.kind != b.kind || a.kind == DataType::Bool && !truth {
         return Err(view.bad(format!("whole numbers of types {} and {}", a.kind.as_str_name(), b.kind.as_str_name())));
     }
     let value = |i: usize| {
-        let (x, y) = (at(a, i), at(b, i));
+        let (x, y) = (a.values[i], b.values[i]);
         let result = match op {
             Arithmetic::Add => x.checked_add(y),
             Arithmetic::Sub => x.checked_sub(y),
@@ -118,6 +112,6 @@ pub(super) fn integers(view: NodeView<'_>, op: Arithmetic, a: &IntTensor, b: &In
         let kept = result.filter(|&v| wrapped(a.kind, v) == Some(v));
         kept.ok_or_else(|| view.bad(format!("{op:?} of {x} and {y} has no value of type {}", a.kind.as_str_name())))
     };
-    let values = (0..length).map(value).collect::<Result<_, _>>()?;
+    let values = (0..a.values.len()).map(value).collect::<Result<_, _>>()?;
     Ok(IntTensor { shape, values, kind: a.kind })
 }

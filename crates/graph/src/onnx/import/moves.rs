@@ -1,5 +1,7 @@
 //! Operators that move or reinterpret elements, on floats and on known whole numbers.
 
+use super::composed::Fill;
+use super::known::joined;
 use super::{Importer, IntTensor, MAX_FOLDED, MAX_RANK, Value, axes, axis, checked_length, within_rank};
 use crate::error::GraphError;
 use crate::graph::op::Op;
@@ -138,8 +140,7 @@ impl Importer {
     }
 
     pub(super) fn transpose(&mut self, view: NodeView<'_>) -> Result<Value, GraphError> {
-        let x = self.data(view, 0)?;
-        let shape = self.shape(x).to_vec();
+        let shape = self.shape_of_value(view, 0)?;
         let permutation = match view.ints("perm")? {
             None => (0..shape.len()).rev().collect(),
             Some(list) => {
@@ -150,6 +151,10 @@ impl Importer {
                 list.iter().map(|&p| axis(view, p, shape.len())).collect::<Result<Vec<_>, _>>()?
             }
         };
+        if let Value::Ints(ints) = self.value(view, 0)? {
+            return ints.transposed(view, &permutation).map(Value::Ints);
+        }
+        let x = self.data(view, 0)?;
         let output = permutation.iter().map(|&p| shape[p]).collect();
         self.emit(view, Op::Transpose { permutation }, vec![x], output)
     }
@@ -185,11 +190,10 @@ impl Importer {
         }
         match self.value(view, 0)?.clone() {
             Value::Tensor(x) => self.emit(view, Op::Slice { starts, steps }, vec![x], extents),
-            Value::Ints(ints) if shape.len() == 1 => {
-                let values: Vec<i64> = (0..extents[0]).map(|i| ints.values[(starts[0] + i * steps[0]) as usize]).collect();
-                Ok(Value::Ints(IntTensor { shape: extents, values, kind: ints.kind }))
+            Value::Ints(ints) => {
+                self.may_hold(&view.proto.output[0], extents.iter().product::<i64>().unsigned_abs())?;
+                ints.sliced(view, &starts, &steps, extents).map(Value::Ints)
             }
-            Value::Ints(_) => Err(view.unsupported(format!("whole numbers of shape {shape:?}"))),
         }
     }
 
@@ -206,11 +210,11 @@ impl Importer {
         let output: Vec<i64> = shape[..at].iter().chain(&indices.shape).chain(&shape[at + 1..]).copied().collect();
         let x = match self.value(view, 0)?.clone() {
             Value::Tensor(x) => x,
-            Value::Ints(ints) if shape.len() == 1 => {
-                let values = positions.iter().map(|&p| ints.values[p as usize]).collect();
-                return Ok(Value::Ints(IntTensor { shape: output, values, kind: ints.kind }));
+            Value::Ints(ints) => {
+                let length = output.iter().fold(1_u64, |product, extent| product.saturating_mul(extent.unsigned_abs()));
+                self.may_hold(&view.proto.output[0], length)?;
+                return ints.gathered(view, at, &positions, output).map(Value::Ints);
             }
-            Value::Ints(_) => return Err(view.unsupported(format!("whole numbers of shape {shape:?}"))),
         };
         if runs(&positions) > MAX_PARTS {
             return self.gather_computed(view);
@@ -253,24 +257,18 @@ impl Importer {
             }
             shape[at] += part[at];
         }
-        if let Value::Ints(IntTensor { kind, .. }) = self.value(view, 0)? {
-            let kind = *kind;
-            if first.len() != 1 {
-                return Err(view.unsupported(format!("whole numbers of shape {first:?}")));
-            }
+        if let Value::Ints(_) = self.value(view, 0)? {
             // Twice itself, again and again, is soon more than there is.
-            self.may_hold(&view.proto.output[0], shape[at].unsigned_abs())?;
-            let mut values = Vec::new();
-            for i in 0..count {
-                values.extend(&self.ints(view, i)?.ok_or_else(|| view.bad(format!("input {i} is missing")))?.values);
-            }
-            return Ok(Value::Ints(IntTensor { shape, values, kind }));
+            let length = shape.iter().fold(1_u64, |product, extent| product.saturating_mul(extent.unsigned_abs()));
+            self.may_hold(&view.proto.output[0], length)?;
+            let part = |i: usize| self.ints(view, i)?.cloned().ok_or_else(|| view.bad(format!("input {i} is missing")));
+            return Ok(joined(&(0..count).map(part).collect::<Result<Vec<_>, _>>()?, at, shape));
         }
         let inputs = (0..count).map(|i| self.data(view, i)).collect::<Result<Vec<_>, _>>()?;
         self.emit(view, Op::Concat { axis: at }, inputs, shape)
     }
 
-    /// Padding with zeros; attributes before opset 11, inputs since.
+    /// Padding; attributes before opset 11, inputs since.
     pub(super) fn pad(&mut self, view: NodeView<'_>) -> Result<Value, GraphError> {
         let x = self.data(view, 0)?;
         let shape = self.shape(x).to_vec();
@@ -279,12 +277,21 @@ impl Importer {
             Some(value) => value,
             None => view.float("value", 0.0)?,
         };
-        if mode != "constant" || value != 0.0 || self.ints(view, 3)?.is_some() {
-            return Err(view.unsupported("other padding than zeros around all dimensions"));
-        }
         let pads = self.ints_or_attribute(view, 1, "pads")?.ok_or_else(|| view.bad("no pads"))?;
+        let pads = self.all_pads(view, pads, shape.len())?;
         if pads.len() != 2 * shape.len() || pads.iter().any(|p| p.unsigned_abs() > i32::MAX as u64) {
             return Err(view.bad(format!("pads {pads:?} for {} dimensions", shape.len())));
+        }
+        let fill = match mode.as_str() {
+            "constant" if value == 0.0 => None,
+            "constant" => Some(Fill::Number(value)),
+            "reflect" => Some(Fill::Mirrored),
+            "edge" => Some(Fill::Last),
+            "wrap" => Some(Fill::Around),
+            other => return Err(view.unsupported(format!("mode `{other}`"))),
+        };
+        if let Some(fill) = fill {
+            return self.padded(view, x, &pads, fill);
         }
         let (before, after) = pads.split_at(shape.len());
         let output = (0..shape.len()).map(|d| shape[d] + before[d] + after[d]).collect();

@@ -1,0 +1,172 @@
+//! What an expression reads of another one, made where it is read, so that the other one is no kernel and its tensor no memory.
+//!
+//! What only moves elements is free to make again: it says where they are. What makes numbers of elements is made again where nobody asks for an
+//! element more often than there are elements. Nothing here asks what an operator is called.
+
+use super::rows::is_dear;
+use crate::candidates::alone;
+use crate::expr::{AxisId, Index, ScalarExpr, Tensor, TensorExpr};
+use warpsight_ir::range::Interval;
+
+/// Terms of an expression, at most: one that is read twice is written twice.
+const MOST_TERMS: usize = 256;
+
+/// How an expression's elements are made where they are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cost {
+    /// They lie elsewhere.
+    Moved,
+    /// Numbers are made of so many elements that are loaded, all in all; where `dear`, by a function that takes long.
+    Made {
+        /// Elements that are loaded for all elements of the result.
+        loaded: i64,
+        /// Whether a function of the library is asked.
+        dear: bool,
+    },
+}
+
+/// What it costs to make an expression's elements where they are read; `None` where they can be made only all together.
+pub fn cost(made: &TensorExpr) -> Option<Cost> {
+    let each = made.reduce.is_empty() && made.before.is_empty() && made.coefficients.is_none() && !made.clipped && made.is_plain();
+    let whole = made.store.iter().zip(&made.output.shape).all(|(form, &extent)| match alone(form) {
+        Some(axis) => made.axes[axis.0].extent == extent,
+        None => form.is_constant() && form.constant == 0 && extent == 1,
+    });
+    // Numbers that are made while kernels are emitted are no part of others.
+    let known = |tensor: &Tensor| tensor.values.is_some();
+    if !each || !whole || made.inputs.iter().any(known) || made.inputs.iter().any(|own| own.name == made.output.name) {
+        return None;
+    }
+    if let (ScalarExpr::Load { tensor, .. }, ScalarExpr::Acc) = (&made.body, &made.epilogue) {
+        return (made.inputs[*tensor].element == made.output.element).then_some(Cost::Moved);
+    }
+    let mut padded = false;
+    made.scalars().for_each(|own| own.loads(&mut |_, _, own| padded |= own));
+    let loaded = made.inputs.iter().map(|own| own.len() as i64).sum();
+    (!padded).then(|| Cost::Made { loaded, dear: made.scalars().any(is_dear) })
+}
+
+/// How often an expression asks for elements of an input, at each place where it is written, all in all; `None` where some are found through numbers.
+pub fn asked(by: &TensorExpr, input: &str) -> Option<(usize, i64)> {
+    let results: i64 = by.result_axes().map(|axis| axis.extent).fold(1, i64::saturating_mul);
+    let all: i64 = by.all_axes().map(|axis| axis.extent).fold(1, i64::saturating_mul);
+    let (mut places, mut most, mut found) = (0, 0, false);
+    for (scalar, count) in by.passes().flat_map(|pass| [(pass.body, all), (pass.epilogue, results)]) {
+        scalar.loads(&mut |tensor, _, _| {
+            if *by.tensor(tensor).name == *input {
+                (places, most) = (places + 1, count.max(most));
+            }
+        });
+        scalar.each(&mut |own| {
+            let ScalarExpr::Gather { tensor, .. } = own else { return };
+            found |= *by.tensor(*tensor).name == *input;
+        });
+    }
+    (!found).then_some((places, most))
+}
+
+/// An expression with what it reads of another made where it reads it; `None` where that cannot be said. Inputs of both that have one name are one.
+pub fn through(by: &TensorExpr, made: &TensorExpr) -> Option<TensorExpr> {
+    let moved = cost(made)? == Cost::Moved;
+    let read = by.inputs.iter().position(|own| own.name == made.output.name)?;
+    let view = by.inputs[read].clone();
+    if by.output.name == made.output.name || by.arithmetic() != made.arithmetic() || view.element != made.output.element {
+        return None;
+    }
+    let mut own = by.clone();
+    own.inputs.remove(read);
+    let mut place = |tensor: &Tensor| {
+        let known = own.inputs.iter().position(|other| other.name == tensor.name);
+        if known.is_some_and(|known| own.inputs[known].shape != tensor.shape || own.inputs[known].element != tensor.element) {
+            return None;
+        }
+        Some(known.unwrap_or_else(|| {
+            own.inputs.push(tensor.clone());
+            own.inputs.len() - 1
+        }))
+    };
+    let places: Vec<usize> = made.inputs.iter().map(&mut place).collect::<Option<_>>()?;
+    let extents: Vec<i64> = by.all_axes().map(|axis| axis.extent).collect();
+    let range = |form: &Index| form.range(|a| Interval::below(extents.get(a.0).copied().unwrap_or(1)));
+    let inside =
+        |index: &[Index], shape: &[i64]| index.iter().zip(shape).all(|(form, extent)| range(form).within(Interval::below(*extent)));
+    let value = |index: &[Index], padded: bool| -> Option<ScalarExpr> {
+        let padded = padded && !inside(index, &view.shape);
+        if padded && !(moved && stays_outside(made)) {
+            return None;
+        }
+        let index = seen_as(index, &view.shape, &made.output.shape, padded, &range)?;
+        let mut forms = vec![None; made.axes.len()];
+        for (stored, form) in made.store.iter().zip(&index) {
+            if let Some(axis) = alone(stored) {
+                forms[axis.0] = Some(form.clone());
+            }
+        }
+        let forms: Vec<Index> = forms.into_iter().map(|form| form.or(Some(Index::constant(0)))).collect::<Option<_>>()?;
+        let value = made.epilogue.substitute(&forms)?.with_acc(&made.body.substitute(&forms)?);
+        Some(value.with_leaves(&mut |leaf| match leaf {
+            ScalarExpr::Load { tensor, index, .. } => {
+                let padded = !inside(index, &made.inputs[*tensor].shape);
+                ScalarExpr::Load { tensor: places[*tensor], index: index.clone(), padded }
+            }
+            other => other.clone(),
+        }))
+    };
+    let mut possible = true;
+    let mut replaced = |scalar: &ScalarExpr| {
+        scalar.with_leaves(&mut |leaf| match leaf {
+            ScalarExpr::Load { tensor, index, padded } if *tensor == read => {
+                let value = value(index, *padded);
+                possible &= value.is_some();
+                value.unwrap_or(ScalarExpr::Const(0.0))
+            }
+            ScalarExpr::Load { tensor, index, padded } => {
+                ScalarExpr::Load { tensor: tensor - usize::from(*tensor > read), index: index.clone(), padded: *padded }
+            }
+            other => other.clone(),
+        })
+    };
+    (own.body, own.epilogue) = (replaced(&by.body), replaced(&by.epilogue));
+    let plain = by.before.is_empty() && by.is_plain();
+    let mut terms = 0;
+    own.scalars().for_each(|scalar| scalar.each(&mut |_| terms += 1));
+    (possible && plain && terms <= MOST_TERMS).then_some(own)
+}
+
+/// Whether what is read beyond an expression's ends is beyond those of what it moves, too, where both are zeros.
+fn stays_outside(made: &TensorExpr) -> bool {
+    let ScalarExpr::Load { tensor, index, .. } = &made.body else { return false };
+    (0..made.axes.len()).all(|a| {
+        let (axis, extent) = (AxisId(a), made.axes[a].extent);
+        let mut along = index.iter().zip(&made.inputs[*tensor].shape).filter(|own| own.0.coefficient(axis) != 0);
+        matches!((along.next(), along.next()), (Some((form, own)), None)
+            if *form.terms() == [(axis, 1)] && form.constant <= 0 && extent + form.constant >= *own)
+    })
+}
+
+/// Positions in a tensor as positions in the same elements under another shape.
+fn seen_as(index: &[Index], shape: &[i64], wanted: &[i64], padded: bool, range: &impl Fn(&Index) -> Interval) -> Option<Vec<Index>> {
+    if shape == wanted {
+        return Some(index.to_vec());
+    }
+    if padded {
+        return None;
+    }
+    let mut rest = Index::constant(0);
+    let mut stride: i64 = 1;
+    for (form, extent) in index.iter().zip(shape).rev() {
+        rest.add(form, stride)?;
+        stride = stride.checked_mul(*extent)?;
+    }
+    let mut own = vec![];
+    for extent in wanted {
+        stride /= extent;
+        let (position, behind) = rest.divide(stride);
+        if !range(&behind).within(Interval::below(stride)) {
+            return None;
+        }
+        own.push(position);
+        rest = behind;
+    }
+    Some(own)
+}

@@ -1,0 +1,116 @@
+//! What others only say where elements are, or make of each once, is made where it is read: parts of a split, dimensions in another order, padding,
+//! the squares that a variance adds up. No kernel moves what its readers find by themselves.
+
+use super::uses::Uses;
+use super::{Plan, PlanRole, PlannedOp};
+use crate::graph::TensorId;
+use std::collections::{HashMap, HashSet};
+use warpsight_generate::candidates::{Cost, asked, cost, through};
+use warpsight_generate::expr::{Operator, TensorExpr};
+use warpsight_generate::operators::external_inputs;
+use warpsight_ir::Name;
+
+/// Leaves operators out that all who read them do without.
+pub(super) fn read_through(plan: &mut Plan) {
+    let uses = Uses::of(plan);
+    let mut readers: HashMap<TensorId, Vec<usize>> = HashMap::new();
+    for (position, op) in plan.operators.iter().enumerate() {
+        op.inputs.iter().for_each(|id| readers.entry(*id).or_default().push(position));
+    }
+    let mut all: Vec<Option<PlannedOp>> = plan.operators.drain(..).map(Some).collect();
+    let mut gone = vec![];
+    for position in 0..all.len() {
+        let Some(made) = &all[position] else { continue };
+        let tensor = made.output;
+        // What it reads has to be there still when others read it.
+        let lasting = made.inputs.iter().all(|id| uses.last_writer(*id).is_none_or(|writer| writer < position));
+        let own = matches!(plan.tensor(tensor).role, PlanRole::Intermediate) && uses.last_writer(tensor) == Some(position);
+        let at = readers.get(&tensor).cloned().unwrap_or_default();
+        if !own || !lasting || at.is_empty() {
+            continue;
+        }
+        let by: Option<Vec<&PlannedOp>> = at.iter().map(|&reader| all[reader].as_ref()).collect();
+        let Some(others) = by.and_then(|by| without(made, &by)) else { continue };
+        for id in &made.inputs {
+            let own = readers.entry(*id).or_default();
+            own.retain(|reader| *reader != position);
+            own.extend(at.iter().filter(|reader| !own.contains(reader)).copied().collect::<Vec<_>>());
+        }
+        for (reader, op) in at.into_iter().zip(others) {
+            all[reader] = Some(op);
+        }
+        all[position] = None;
+        gone.push(tensor);
+    }
+    plan.operators = all.into_iter().flatten().collect();
+    plan.forget(&gone);
+}
+
+/// All who read what an operator makes, without it; `None` where one of them needs it, or all together would load more than with it.
+fn without(made: &PlannedOp, by: &[&PlannedOp]) -> Option<Vec<PlannedOp>> {
+    let [step] = &made.operator.steps[..] else { return None };
+    let length = step.output.len() as i64;
+    let price = cost(step)?;
+    let mut places = 0;
+    for op in by {
+        // One that sees it under several shapes has several names for it.
+        let name = name_of(op, made.output).filter(|_| op.inputs.iter().filter(|id| **id == made.output).count() == 1)?;
+        for own in &op.operator.steps {
+            let (count, most) = asked(own, &name)?;
+            if price != Cost::Moved && most > length {
+                return None;
+            }
+            places += count;
+        }
+    }
+    if let Cost::Made { loaded, dear } = price {
+        let places = places as i64;
+        let (with, without) = (loaded.saturating_add(length).saturating_add(places.saturating_mul(length)), places.saturating_mul(loaded));
+        if dear && places > 1 || without > with {
+            return None;
+        }
+    }
+    by.iter().map(|op| reading(op, made, step)).collect()
+}
+
+/// The name that an operator has for a tensor that it reads.
+fn name_of(op: &PlannedOp, id: TensorId) -> Option<Name> {
+    let at = op.inputs.iter().position(|own| *own == id)?;
+    Some(external_inputs(&op.operator).get(at)?.name.clone())
+}
+
+/// An operator that makes what it reads of another one itself.
+fn reading(op: &PlannedOp, made: &PlannedOp, step: &TensorExpr) -> Option<PlannedOp> {
+    let read = name_of(op, made.output)?;
+    let steps = &op.operator.steps;
+    let mut taken: HashSet<Name> =
+        steps.iter().flat_map(|own| own.inputs.iter().chain([&own.output])).map(|own| own.name.clone()).collect();
+    let mut known: HashMap<Name, TensorId> =
+        external_inputs(&op.operator).into_iter().map(|own| own.name.clone()).zip(op.inputs.iter().copied()).collect();
+    let mut own = step.clone();
+    let names: Vec<Name> = external_inputs(&made.operator).into_iter().map(|own| own.name.clone()).collect();
+    for tensor in &mut own.inputs {
+        let id = *made.inputs.get(names.iter().position(|name| *name == tensor.name)?)?;
+        // What works in place of something reads it before.
+        if op.output == id || op.temporaries.contains(&id) {
+            return None;
+        }
+        tensor.name = match name_of(op, id) {
+            Some(name) => name,
+            None => {
+                let stem = tensor.name.to_string();
+                let name: Name = (0..).map(|n| format!("{stem}{}", "_of".repeat(n)).into()).find(|name| !taken.contains(name))?;
+                taken.insert(name.clone());
+                known.insert(name.clone(), id);
+                name
+            }
+        };
+    }
+    own.output.name = read.clone();
+    let reads = |by: &TensorExpr| by.inputs.iter().any(|own| own.name == read);
+    let steps: Option<Vec<TensorExpr>> = steps.iter().map(|by| if reads(by) { through(by, &own) } else { Some(by.clone()) }).collect();
+    let operator = Operator { kind: op.operator.kind.clone(), steps: steps? };
+    let inputs = external_inputs(&operator).into_iter().map(|own| known.get(&own.name).copied()).collect::<Option<_>>()?;
+    let nodes = made.nodes.iter().chain(&op.nodes).cloned().collect();
+    Some(PlannedOp { operator, inputs, nodes, ..op.clone() })
+}

@@ -1,0 +1,99 @@
+//! Small networks that others designed, as exporters write them, against onnxruntime's outputs (`fixtures/make.py`): as read, as planned, and with
+//! every sequence that an operator may be computed by.
+
+mod support;
+
+use std::collections::BTreeSet;
+use support::cases::{Case, cases};
+use support::relative;
+use warpsight_generate::candidates::{Cost, candidates, cost};
+use warpsight_graph::{Graph, Model, Plan, PlanRole, evaluate_f64, simplify};
+
+fn all() -> impl Iterator<Item = (Case, Graph, Plan)> {
+    cases(include_str!("fixtures/architectures.json")).into_iter().map(|case| {
+        let name = &case.name;
+        let graph = simplify(&Model::from_bytes(&case.model).and_then(|m| m.graph(&[])).unwrap_or_else(|e| panic!("{name}: {e}")));
+        let plan = Plan::of(&graph).unwrap_or_else(|e| panic!("{name}: {e}"));
+        (case, graph, plan)
+    })
+}
+
+#[test]
+fn graphs_and_plans_agree_with_onnxruntime() {
+    for (case, graph, plan) in all() {
+        let name = &case.name;
+        let oracle = evaluate_f64(&graph, &case.inputs).unwrap().remove(0);
+        // The fixtures are f32 results of some fifty operators each.
+        let difference = relative(&oracle, &case.output);
+        assert!(difference < 1e-5, "{name}: {difference}");
+        let planned = plan.evaluate_f64(&case.inputs).unwrap().remove(0);
+        let difference = relative(&planned, &oracle);
+        assert!(difference < 1e-11, "{name}: {difference}");
+        assert_eq!(plan.tensor(plan.outputs[0]).shape, case.shape, "{name}");
+    }
+}
+
+/// Also where some of what is joined is known.
+#[test]
+fn every_sequence_keeps_the_meaning_of_a_network() {
+    let mut seen = BTreeSet::new();
+    for (case, graph, plan) in all() {
+        let expected = evaluate_f64(&graph, &case.inputs).unwrap().remove(0);
+        let ways: Vec<_> = plan.operators.iter().map(|op| candidates(&op.operator)).collect();
+        let names: BTreeSet<&str> = ways.iter().flatten().map(|own| own.name).filter(|name| *name != "direct").collect();
+        for name in names {
+            seen.insert(name);
+            let mut other = plan.clone();
+            for (position, own) in ways.iter().enumerate() {
+                if let Some(own) = own.iter().find(|own| own.name == name) {
+                    other.replace(position, own.operator.clone());
+                }
+            }
+            let found = other.evaluate_f64(&case.inputs).unwrap().remove(0);
+            let difference = relative(&found, &expected);
+            assert!(difference < 1e-9, "{} by {name}: {difference}", case.name);
+        }
+    }
+    assert!(seen.is_superset(&BTreeSet::from(["padded", "packed", "parts", "rows", "rows_kept", "pooled", "winograd2"])), "{seen:?}");
+}
+
+/// Operators of each, and those of them that move elements alone, to other operators: what is joined of what others read, too, and channels that
+/// are shuffled.
+#[test]
+fn few_kernels_only_move_elements() {
+    let mut found = vec![];
+    for (case, _, plan) in all() {
+        let moves = |op: &&warpsight_graph::PlannedOp| {
+            let [step] = &op.operator.steps[..] else { return false };
+            cost(step) == Some(Cost::Moved) && matches!(plan.tensor(op.output).role, PlanRole::Intermediate)
+        };
+        found.push((case.name, plan.operators.len(), plan.operators.iter().filter(moves).count()));
+    }
+    let found: Vec<(&str, usize, usize)> = found.iter().map(|own| (own.0.as_str(), own.1, own.2)).collect();
+    assert_eq!(found, EXPECTED);
+}
+
+const EXPECTED: [(&str, usize, usize); 22] = [
+    ("shufflenetv2", 24, 4),
+    ("mobilenetv3", 20, 0),
+    ("mobilenetv3 taken apart", 17, 0),
+    ("efficientnet", 23, 0),
+    ("densenet", 22, 0),
+    ("unet", 17, 0),
+    ("inception", 26, 0),
+    ("yolo", 101, 8),
+    ("convnext", 7, 0),
+    ("resnext", 10, 0),
+    ("super_resolution", 6, 2),
+    ("style", 52, 0),
+    ("diffusion", 29, 0),
+    ("deeplab", 10, 0),
+    ("ghostnet", 13, 0),
+    ("vit", 14, 0),
+    ("vit taken apart", 16, 0),
+    ("bert", 17, 0),
+    ("gpt", 12, 0),
+    ("llama", 19, 4),
+    ("swin", 36, 4),
+    ("temporal", 8, 0),
+];

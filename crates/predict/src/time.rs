@@ -467,8 +467,7 @@ impl Machine<'_> {
         Ok((texels.0 * units + filling + buffers.0 * cores) * self.clock()?.0 + demand.local * wavefront(self.on))
     }
 
-    /// Groups that a core has at once of a kernel that copies to local memory in a loop: compilers hold more than is counted, but for what the
-    /// kernel says itself is loaded ahead.
+    /// Groups that a core has at once of a kernel that copies to local memory in a loop: compilers hold more than is counted.
     fn holding(&self, demand: &Counts) -> u32 {
         let kernel = demand.kernel;
         let most = self.on.execution.max_registers.get().copied().unwrap_or(u32::MAX);
@@ -481,7 +480,7 @@ impl Machine<'_> {
     fn at_once(&self, demand: &Counts) -> Result<f64, Unknown> {
         let most = self.on.execution.max_groups.get().map_or(USUAL_GROUPS, |&most| f64::from(most));
         let nest = &demand.kernel.accesses.nest;
-        let meets = Habits::of(self.on).meets && meets_in_loops(nest) && !loads_ahead(nest);
+        let meets = Habits::of(self.on).meets && meets_in_loops(nest);
         let held = if meets { self.holding(demand) } else { demand.resident.groups };
         Ok(f64::from(held).min(most).min((self.groups / self.cores()?).ceil()).max(1.0))
     }
@@ -637,22 +636,14 @@ pub(crate) fn has_barrier(nest: &[Nest]) -> bool {
     })
 }
 
-/// Whether something is loaded that nobody waits for before work-items meet.
-fn loads_ahead(nest: &[Nest]) -> bool {
-    nest.iter().any(|node| match node {
-        Nest::Access(access) => access.ahead,
-        Nest::Loop { body, .. } => loads_ahead(body),
-        Nest::Barrier => false,
-    })
-}
-
 /// Whether work-items of a group meet in each trip of a loop.
 fn meets_in_loops(nest: &[Nest]) -> bool {
     nest.iter().any(|node| matches!(node, Nest::Loop { body, .. } if has_barrier(body)))
 }
 
 /// Registers of kernels that copy to local memory in a loop, of those counted: compilers load what is read next ahead. The median of 84 drawn
-/// kernels on the simulated Adreno 640, 2026-11-25 (`docs/where-we-are-wrong.md`); without copies it was 0.99.
+/// kernels on the simulated Adreno 640, 2026-11-25 (`docs/where-we-are-wrong.md`); without copies it was 0.99. Of 440 that load ahead what
+/// they copy 1.5 (2026-11-29).
 const HELD: f64 = 1.4;
 
 /// How many trips of a loop's body run as one straight run: none beyond the first across a barrier.

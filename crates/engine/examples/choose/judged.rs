@@ -1,17 +1,22 @@
 //! One kernel: what configurations of its space take, and what models pick of them.
 
 use crate::kinds::{is_plain, is_untiled, is_vanilla, words};
+use serde_json::json;
+use std::collections::BTreeMap;
 use std::error::Error;
+use std::fs::OpenOptions;
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io::Write;
 use std::path::Path;
 use warpsight_engine::search::times;
 use warpsight_engine::tune::{self, Judge};
 use warpsight_generate::ScheduleFamily;
 use warpsight_generate::family::VERSION;
-use warpsight_generate::prune::Allowance;
-use warpsight_ir::{Config, CostModel, Family, Profile, RankFamily};
+use warpsight_generate::prune::{Allowance, prune};
+use warpsight_ir::{Config, CostModel, Family, Meanwhile, Profile, RankFamily};
 use warpsight_predict::KernelModel;
 use warpsight_predict::baselines::{ReuseDistance, Roofline};
+use warpsight_predict::coarse::Coarse;
 use warpsight_predict::doubt::{Pick, Seen};
 use warpsight_predict::explore::score::tau;
 use warpsight_predict::paper000::{Level, Paper000, UpTo};
@@ -73,12 +78,16 @@ pub struct Judged {
 /// Where and how kernels are judged.
 pub struct Bench<'a> {
     pub device: &'a str,
+    /// The operator.
+    pub text: &'a str,
     pub sim: &'a Sim,
     pub profile: &'a Profile,
     /// Configurations of a space, at most.
     pub most: usize,
     /// Where times are kept.
     pub kept: &'a Path,
+    /// Where both counts of all that ran are written beside what it took.
+    pub all: Option<&'a Path>,
 }
 
 impl Bench<'_> {
@@ -96,6 +105,9 @@ impl Bench<'_> {
         let (best_config, best) = ran.iter().min_by(|a, b| a.1.total_cmp(&b.1)).copied().ok_or("nothing runs")?;
         // What was given up takes so many times as long at least.
         ran.iter_mut().for_each(|own| own.1 = own.1.min(best * LONGEST));
+        if let Some(file) = self.all {
+            self.write_all(family, &ran, file)?;
+        }
         let time_of = |config: &Config| ran.iter().find(|own| own.0 == config).map(|own| own.1);
         // Whoever picks may take whatever was timed: so the best is among it.
         let space = configs.clone();
@@ -169,6 +181,30 @@ impl Bench<'_> {
             tau: None,
             config: first.map_or(String::new(), |own| self.described(family, own.1)),
         }
+    }
+
+    /// A line of JSON for each configuration that ran: what it took, and what the coarse count and the exact one say of it, microseconds.
+    fn write_all(&self, family: &ScheduleFamily, ran: &[(&Config, f64)], file: &Path) -> Result<(), Box<dyn Error>> {
+        let mut out = OpenOptions::new().create(true).append(true).open(file)?;
+        let coarse = Coarse::of(self.profile, Meanwhile::default())?;
+        let allowance = Allowance::of(self.profile);
+        let dropped = |config: &Config| {
+            let mut pruned = prune(family, std::iter::once(config.clone()), &allowance);
+            pruned.by_ref().for_each(drop);
+            pruned.dropped.into_iter().find(|own| own.1 > 0).map(|own| own.0)
+        };
+        for &(config, took) in ran {
+            let exact = KernelModel.estimate(&family.kernel(config), self.profile).ok();
+            let limits: BTreeMap<&str, f64> =
+                exact.iter().flat_map(|own| own.limits.0.iter()).map(|own| (own.0.name(), 1e6 * own.1.0)).collect();
+            let line = json!({
+                "device": self.device, "operator": self.text, "kernel": family.name().to_string(), "config": words(family, config), "took": 1e6 * took,
+                "dropped": dropped(config), "coarse": coarse.seconds(&family.outline(config)).ok().map(|own| 1e6 * own.0.0),
+                "exact": exact.as_ref().map(|own| 1e6 * own.time.0), "limits": limits,
+            });
+            writeln!(out, "{line}")?;
+        }
+        Ok(())
     }
 
     /// A configuration and what the default model says of it.

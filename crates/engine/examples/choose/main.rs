@@ -2,8 +2,11 @@
 //!
 //!     cargo run --release -p warpsight-engine --example choose -- [--device NAME]… [--op NAME]… [--cases GRID,NEAR] [--configs N]
 //!         [--macs N] [--seed N] [--profiles FOLDER] [--kept FOLDER] [--with patterns] [--out FILE.md] [--fit FILE.toml]
+//!         [--all FILE.jsonl]
 //!
 //! `--fit` writes what picks are expected to lose (`predict::doubt`), and prints how well each device's are told by the others.
+//!
+//! `--all` writes all that was timed, beside what both counts say of it.
 //!
 //! Devices are simulated (`adreno740`, or FILE.toml), chosen for by what a probe found of them (FOLDER/sim-NAME.toml). Shapes are of the grid of paper
 //! 000's Table 3, and near to it; spaces are a part of all configurations, drawn. Times are simulated, and kept for the next run.
@@ -46,6 +49,7 @@ struct Asked {
     passes: Passes,
     out: Option<PathBuf>,
     fit: Option<PathBuf>,
+    all: Option<PathBuf>,
 }
 
 impl Asked {
@@ -62,6 +66,7 @@ impl Asked {
             passes: Passes::default(),
             out: None,
             fit: None,
+            all: None,
         };
         let mut words = std::env::args().skip(1);
         while let Some(word) = words.next() {
@@ -82,6 +87,7 @@ impl Asked {
                 "--with" if value == Pass::Patterns.name() => asked.passes = asked.passes.set(Pass::Patterns, true),
                 "--kept" => asked.kept = value.into(),
                 "--fit" => asked.fit = Some(value.into()),
+                "--all" => asked.all = Some(value.into()),
                 "--out" => asked.out = Some(value.into()),
                 _ => return Err(format!("{word}: no such option").into()),
             }
@@ -106,9 +112,17 @@ fn main() -> Result<(), Box<dyn Error>> {
         let text = Text { name: file.display().to_string(), text: std::fs::read_to_string(&file)?.into() };
         let profile = Profile::read(text, &mut |_, _| Err("it inherits".into())).map_err(|error| error.sentence())?;
         let sim = Sim::open(device)?;
-        let bench = Bench { device, sim: &sim, profile: &profile, most: asked.configs, kept: &asked.kept };
         for &operator in &asked.operators {
             for text in drawn(operator, asked.seed, asked.cases, asked.most) {
+                let bench = Bench {
+                    device,
+                    text: &text,
+                    sim: &sim,
+                    profile: &profile,
+                    most: asked.configs,
+                    kept: &asked.kept,
+                    all: asked.all.as_deref(),
+                };
                 let kernels =
                     families(&parse_operator(&text)?, asked.passes).iter().map(|family| bench.judge(family)).collect::<Result<Vec<_>, _>>();
                 let kernels = kernels.map_err(|error| format!("{device}, {text}: {error}"))?;

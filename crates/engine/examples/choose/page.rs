@@ -141,6 +141,6 @@ pub fn page(all: &[Case], seed: u64, took: Duration) -> String {
 /// The options that decide what is drawn and timed, as they were given: where results and times go decides nothing.
 pub fn asked_for() -> String {
     let words: Vec<String> = std::env::args().skip(1).collect();
-    let deciding = |pair: &&[String]| !matches!(pair[0].as_str(), "--kept" | "--out" | "--fit");
+    let deciding = |pair: &&[String]| !matches!(pair[0].as_str(), "--kept" | "--out" | "--fit" | "--all");
     words.chunks(2).filter(deciding).map(|pair| pair.join(" ")).collect::<Vec<_>>().join(" ")
 }

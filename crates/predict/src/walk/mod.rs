@@ -95,31 +95,34 @@ impl Warps {
         let computing = of(Limiter::Issue).max(of(Limiter::Fp)) * self.schedulers as f64;
         let all = each(computing, busiest, self.pieces.executed);
         let turns_of: Vec<Turn> = self.pieces.all.iter().map(|piece| piece.turn(busy, (slot.min(all), all), clock)).collect();
-        let run = |groups: f64| {
-            let core = Core {
-                groups: groups as usize,
-                warps: self.warps.0,
-                schedulers: self.schedulers,
-                textures: self.textures,
-                barrier: self.barrier,
-                queue: self.queue / clock,
-            };
-            let walk = |most: f64| {
-                let list = self.pieces.list(most);
-                (list.len() as f64, turns(&turns_of, &list, &core))
-            };
-            let most = WALKED / (groups * self.warps.0 as f64);
-            let (long, time) = walk(most);
-            let left = (self.pieces.number - long).max(0.0);
-            // What is left are trips of loops, each of which takes what those take by which a walk is longer than one of half as many.
-            let (short, earlier) = if left > 0.0 { walk(most / 2.0) } else { (long, time) };
-            let trip = if short < long { (time - earlier).max(0.0) / (long - short) } else { time / long.max(1.0) };
-            time + left * trip
-        };
         let (all, at_once) = self.groups;
-        let waves = (all / at_once).floor();
-        let rest = all - waves * at_once;
-        let walked = if waves > 0.0 { waves * run(at_once) } else { 0.0 } + if rest > 0.0 { run(rest) } else { 0.0 };
+        let full = (all / at_once).floor();
+        let rest = all - full * at_once;
+        // Of many waves the others take what the second one takes beyond the first.
+        let walked = full.min(2.0);
+        let waves: Vec<usize> =
+            std::iter::repeat_n(at_once, walked as usize).chain((rest > 0.0).then_some(rest)).map(|groups| groups as usize).collect();
+        let core = Core {
+            groups: at_once as usize,
+            warps: self.warps.0,
+            schedulers: self.schedulers,
+            textures: self.textures,
+            barrier: self.barrier,
+            queue: self.queue / clock,
+        };
+        let walk = |most: f64| {
+            let list = self.pieces.list(most);
+            let ends = turns(&turns_of, &list, &core, &waves);
+            let each = if full > walked { (full - walked) * (ends[1] - ends[0]) } else { 0.0 };
+            (list.len() as f64, ends.last().map_or(0.0, |last| last + each))
+        };
+        let most = WALKED / (waves[0] * self.warps.0) as f64;
+        let (long, time) = walk(most);
+        let left = (self.pieces.number - long).max(0.0);
+        // What is left are trips of loops, each of which takes what those take by which a walk is longer than one of half as many.
+        let (short, earlier) = if left > 0.0 { walk(most / 2.0) } else { (long, time) };
+        let trip = if short < long { (time - earlier).max(0.0) / (long - short) } else { time / long.max(1.0) };
+        let walked = time + left * trip;
         // No launch is shorter than what a unit does for it.
         let units = limits.iter().filter(|own| !matches!(own.0, Limiter::Launch | Limiter::Latency));
         let longest = units.filter_map(|own| own.1.as_ref().ok()).fold(0.0, |most: f64, own| most.max(own.0));
@@ -130,8 +133,10 @@ impl Warps {
 #[cfg(test)]
 mod tests {
     use crate::KernelModel;
+    use crate::coarse::Coarse;
+    use crate::time::groups_at_once;
     use warpsight_ir::profile::{Fact, Source};
-    use warpsight_ir::{BytesPerSecond, Checked, CostModel, Estimate, Kernel, Limiter, Seconds, profile, text};
+    use warpsight_ir::{BytesPerSecond, Checked, CostModel, Estimate, Kernel, Limiter, Meanwhile, Nest, Seconds, profile, text};
 
     /// Groups of 64 lanes that add so many neighbouring values each.
     fn estimate(groups: u32, trips: u32) -> Estimate {
@@ -186,6 +191,28 @@ mod tests {
             let (memory, rest) = (of(&slow, Limiter::Dram), slow.time.0 - of(&slow, Limiter::Launch));
             assert!((memory..1.1 * memory).contains(&rest), "{groups} {slow:?}");
         }
+    }
+
+    /// What compilers hold beyond what is counted keeps groups out, whether a kernel loads ahead what it copies or not: 93 registers are 130.
+    #[test]
+    fn kernels_that_copy_hold_more_than_is_counted() {
+        let text = "program copies {\n  read buffer i: f32[4, 512, 64]\n  write buffer o: f32[512, 64]\n  groups g = 512\n  lanes l = 64\n  \
+                    local kept: f32[64]\n  {\n    var s: f32 = 0.0\n    for n in 0..4 unroll none {\n      let t = i[n, g, l]\n      \
+                    barrier group local\n      kept[l] = t\n      barrier group local\n      let own = kept[63 - l]\n      s = s + own\n    \
+                    }\n    o[g, l] = s\n  }\n}\n";
+        let program = Checked::new(text::parse(text).expect("parses")).expect("valid");
+        let on = profile::builtin("sim-adreno740").expect("is there").expect("parses");
+        let coarse = Coarse::of(&on, Meanwhile::default()).expect("known");
+        let at_once = |ahead: bool, meets: bool| {
+            let mut kernel = Kernel { registers: 93, ..Kernel::of(&program).expect("affine") };
+            let body = kernel.accesses.nest.iter_mut().find_map(|node| if let Nest::Loop { body, .. } = node { Some(body) } else { None });
+            let body = body.expect("a loop");
+            body.retain(|node| meets || !matches!(node, Nest::Barrier));
+            let first = body.iter_mut().find_map(|node| if let Nest::Access(access) = node { Some(access) } else { None });
+            first.expect("a load").ahead = ahead;
+            groups_at_once(&coarse.counts(&kernel).expect("runs"), &on).expect("known")
+        };
+        assert_eq!([at_once(false, true), at_once(true, true), at_once(false, false)], [5.0, 5.0, 8.0]);
     }
 
     #[test]

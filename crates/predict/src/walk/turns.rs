@@ -86,19 +86,48 @@ impl Ord for Event {
 const ASKED: [Unit; 3] = [Unit::Buffers, Unit::Texels, Unit::Local];
 const BEHIND: [Unit; 2] = [Unit::Second, Unit::Memory];
 
-/// Seconds until all warps have done all pieces of the list, and units what they were asked for.
-pub fn turns(pieces: &[Turn], list: &[usize], core: &Core) -> f64 {
+/// Seconds until all warps have done all pieces of the list, and units what they were asked for: of each of these waves of so many groups, of
+/// which each begins when the warps of the one before have ended, while units may still be busy with what they stored.
+pub fn turns(pieces: &[Turn], list: &[usize], core: &Core, waves: &[usize]) -> Vec<f64> {
+    let mut units = Units::of(core);
+    let mut begin = 0.0;
+    let wave = |&groups: &usize| {
+        begin = life(pieces, list, &Core { groups, ..*core }, begin, &mut units);
+        units.busy().fold(begin, f64::max)
+    };
+    waves.iter().map(wave).collect()
+}
+
+/// All that serves a core's warps.
+struct Units {
+    schedulers: Vec<Server>,
+    others: [Server; UNITS],
+    /// Of each texture unit: texels, and lines.
+    textures: Vec<[Server; 2]>,
+}
+
+impl Units {
+    fn of(core: &Core) -> Self {
+        let schedulers = vec![Server::default(); core.schedulers];
+        Self { schedulers, others: [Server::default(); UNITS], textures: vec![[Server::default(); 2]; core.textures] }
+    }
+
+    /// Until when each is busy.
+    fn busy(&self) -> impl Iterator<Item = f64> {
+        self.others.iter().chain(&self.schedulers).chain(self.textures.iter().flatten()).map(|unit| unit.0)
+    }
+}
+
+/// When the last warp has done all pieces of the list, of warps that begin together.
+fn life(pieces: &[Turn], list: &[usize], core: &Core, begin: f64, Units { schedulers, others: units, textures }: &mut Units) -> f64 {
     let warps = core.groups * core.warps;
-    let mut queue: BinaryHeap<Reverse<Event>> = (0..warps).map(|warp| Reverse(Event { at: 0.0, warp, loaded: false })).collect();
+    let mut queue: BinaryHeap<Reverse<Event>> = (0..warps).map(|warp| Reverse(Event { at: begin, warp, loaded: false })).collect();
     let mut next = vec![0; warps];
     // Until when each warp's loads ahead are under way.
     let mut coming = vec![0.0_f64; warps];
-    let mut schedulers = vec![Server::default(); core.schedulers];
-    let mut units = [Server::default(); UNITS];
-    let mut textures = vec![[Server::default(); 2]; core.textures];
     // Of each group, how many warps have come to its barrier.
     let mut met = vec![0; core.groups];
-    let mut end = 0.0_f64;
+    let mut end = begin;
     while let Some(&Reverse(Event { at, warp, loaded })) = queue.peek() {
         let Some(turn) = list.get(next[warp]).map(|&piece| &pieces[piece]) else {
             end = end.max(at);
@@ -164,7 +193,7 @@ pub fn turns(pieces: &[Turn], list: &[usize], core: &Core) -> f64 {
             *first = Reverse(goes_on);
         }
     }
-    units.iter().chain(&schedulers).chain(textures.iter().flatten()).fold(end, |end, unit| end.max(unit.0))
+    end
 }
 
 #[cfg(test)]
@@ -176,6 +205,11 @@ mod tests {
         let mut turn = Turn { issue: 1.0, compute: 2.0, waits: [10.0, 0.0], ..Turn::default() };
         turn.loads[Unit::Buffers as usize] = busy;
         turn
+    }
+
+    /// Of one wave.
+    fn turns(pieces: &[Turn], list: &[usize], core: &Core) -> f64 {
+        super::turns(pieces, list, core, &[core.groups])[0]
     }
 
     fn core(groups: usize, warps: usize) -> Core {
@@ -237,5 +271,18 @@ mod tests {
         assert_eq!(after(10.0), (2.0 + 50.0 - 10.0) + 1.0 + 4.0 + 10.0 + 2.0);
         // With room enough it waits for the unit alone, and the launch ends with the store.
         assert_eq!(after(100.0), 2.0 + 50.0);
+    }
+
+    #[test]
+    fn a_wave_begins_while_the_one_before_is_still_stored() {
+        let mut stores = Turn { issue: 1.0, compute: 1.0, ..Turn::default() };
+        stores.stores[Unit::Memory as usize] = 50.0;
+        let pieces = [loading(4.0), stores];
+        let all = |waves: &[usize]| super::turns(&pieces, &[0, 1], &Core { queue: 100.0, ..core(1, 1) }, waves);
+        // Memory is done long after the warp; the next one's loads wait for nobody, and its store for memory.
+        let first = 17.0 + 2.0 + 50.0;
+        assert_eq!(all(&[1, 1, 1]), [first, first + 50.0, first + 100.0]);
+        // Of loads alone each wave takes what the first one took.
+        assert_eq!(super::turns(&pieces, &[0], &core(1, 1), &[1, 1]), [17.0, 34.0]);
     }
 }

@@ -78,7 +78,7 @@ impl Draft {
 /// A name, what is made, and how many kernels work in place at least, for some configuration.
 type Case = (&'static str, fn(Draft) -> Plan, usize);
 
-const CASES: [Case; 5] = [
+const CASES: [Case; 6] = [
     (
         "what was convolved is scaled by its means",
         |mut draft| {
@@ -102,6 +102,20 @@ const CASES: [Case; 5] = [
             let difference = draft.binary(Arithmetic::Sub, a, b);
             let difference = draft.binary(Arithmetic::Add, difference, again);
             let y = draft.pool(difference);
+            draft.plan(y)
+        },
+        1,
+    ),
+    (
+        "what was convolved is scaled by its means, and again",
+        |mut draft| {
+            let mut x = draft.input(&FULL);
+            for _ in 0..2 {
+                let a = draft.conv(x);
+                let scale = draft.mean(a);
+                x = draft.binary(Arithmetic::Mul, a, scale);
+            }
+            let y = draft.pool(x);
             draft.plan(y)
         },
         2,

@@ -106,6 +106,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let asked = Asked::read()?;
     let begun = std::time::Instant::now();
     let mut all: Vec<Case> = vec![];
+    // Cases are added to it one by one.
+    asked.all.as_deref().map(std::fs::File::create).transpose()?;
     for device in &asked.devices {
         let stem = Path::new(device).file_stem().and_then(|stem| stem.to_str()).unwrap_or(device);
         let file = asked.profiles.join(format!("sim-{stem}.toml"));

@@ -10,10 +10,13 @@ struct Made<'a> {
     forms: Vec<Index>,
 }
 
+/// Walks over the elements of a row in one kernel, and what is made of them, at most: several times what normalisations have.
+const MOST_WALKS: usize = 16;
+
 /// Reductions over rows, each of which may use what earlier ones came to, and what the last step makes of that, as one expression; `None`
 /// where rows are not all alike.
 pub fn one_walk(steps: &[TensorExpr]) -> Option<TensorExpr> {
-    let (first, later) = steps.split_first().filter(|(first, later)| !first.reduce.is_empty() && !later.is_empty())?;
+    let (first, later) = steps.split_first().filter(|(first, later)| !first.reduce.is_empty() && (1..MOST_WALKS).contains(&later.len()))?;
     let mut whole = TensorExpr { before: vec![], ..first.clone() };
     let mut made: Vec<Made> = vec![];
     for (number, step) in steps.iter().enumerate() {

@@ -1,7 +1,7 @@
 //! What an expression reads of another one, made where it is read, so that the other one is no kernel and its tensor no memory.
 //!
-//! What only moves elements is free to make again: it says where they are. What makes numbers of elements is made again where nobody asks for an
-//! element more often than there are elements. Nothing here asks what an operator is called.
+//! What only moves elements is free to make again: it says where they are. What makes numbers of elements is made again where no reader loads
+//! more elements than the result has. Nothing here asks what an operator is called.
 
 use super::rows::is_dear;
 use crate::candidates::alone;
@@ -96,13 +96,15 @@ pub fn through(by: &TensorExpr, made: &TensorExpr) -> Option<TensorExpr> {
             return None;
         }
         let index = seen_as(index, &view.shape, &made.output.shape, padded, &range)?;
-        let mut forms = vec![None; made.axes.len()];
+        let mut forms = vec![Index::constant(0); made.axes.len()];
         for (stored, form) in made.store.iter().zip(&index) {
-            if let Some(axis) = alone(stored) {
-                forms[axis.0] = Some(form.clone());
+            match alone(stored) {
+                Some(axis) => forms[axis.0] = form.clone(),
+                // A dimension of one element: nothing of the result says where it ends.
+                None if padded && !range(form).within(Interval::below(1)) => return None,
+                None => {}
             }
         }
-        let forms: Vec<Index> = forms.into_iter().map(|form| form.or(Some(Index::constant(0)))).collect::<Option<_>>()?;
         let value = made.epilogue.substitute(&forms)?.with_acc(&made.body.substitute(&forms)?);
         Some(value.with_leaves(&mut |leaf| match leaf {
             ScalarExpr::Load { tensor, index, .. } => {

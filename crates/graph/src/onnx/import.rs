@@ -24,7 +24,7 @@ use crate::graph::op::Op;
 use crate::graph::{Graph, GraphTensor, Node, Origin, TensorId};
 use crate::onnx::attributes::{NodeView, node_name, operator_name};
 use crate::onnx::given::InputShape;
-use crate::onnx::literal::{Literal, Numbers, elements, is_int};
+use crate::onnx::literal::{Literal, Numbers, elements, is_int, length_of};
 use crate::onnx::proto::tensor_proto::DataType;
 use crate::onnx::proto::{GraphProto, NodeProto};
 use crate::room::room;
@@ -170,6 +170,12 @@ impl Importer {
         Ok(bytes)
     }
 
+    /// The same of so many lists of known numbers of a shape: operands that are spread to it, and the result.
+    fn may_spread(&self, view: NodeView<'_>, lists: u64, shape: &[i64]) -> Result<u64, GraphError> {
+        let length = shape.iter().fold(1_u64, |product, extent| product.saturating_mul(extent.unsigned_abs()));
+        self.may_hold(&view.proto.output[0], length.saturating_mul(lists))
+    }
+
     /// Input `position`, if the node has it.
     fn optional(&self, view: NodeView<'_>, position: usize) -> Result<Option<&Value>, GraphError> {
         match view.proto.input.get(position) {
@@ -287,9 +293,8 @@ fn within_rank(view: NodeView<'_>, shape: Vec<i64>) -> Result<Vec<i64>, GraphErr
 
 /// Elements of a shape whose extents are at least so large, `most` of them at most.
 fn checked_length(view: NodeView<'_>, shape: &[i64], least: i64, most: i64) -> Result<usize, GraphError> {
-    let length = shape.iter().try_fold(1i64, |n, &e| if e < least { None } else { n.checked_mul(e) });
     let what = || format!("its output would have shape {shape:?}: extents are {least} or more, elements at most {most}");
-    length.filter(|n| *n <= most).map(|n| n as usize).ok_or_else(|| view.bad(what()))
+    length_of(shape, least, most).ok_or_else(|| view.bad(what()))
 }
 
 /// A position counted from the end where negative.

@@ -57,8 +57,14 @@ pub(crate) fn wrapped(to: DataType, value: i64) -> Option<i64> {
 
 /// Elements that a tensor of the file states; 0 where its shape is impossible, which reading it says.
 pub(crate) fn elements(proto: &TensorProto) -> u64 {
-    let length = proto.dims.iter().try_fold(1i64, |n, &d| if d < 0 { None } else { n.checked_mul(d) });
-    length.filter(|n| *n <= i64::from(i32::MAX)).unwrap_or(0).unsigned_abs()
+    length_of(&proto.dims, 0, i64::from(i32::MAX)).unwrap_or(0) as u64
+}
+
+/// Elements of a shape whose extents are at least so large, at most so many. A dimension without elements hides none that is too long: strides and
+/// rows are products, too.
+pub(crate) fn length_of(shape: &[i64], least: i64, most: i64) -> Option<usize> {
+    let length = shape.iter().try_fold(1i64, |n, &extent| if extent < least { None } else { n.checked_mul(extent.max(1)) });
+    length.filter(|n| *n <= most).map(|n| if shape.contains(&0) { 0 } else { n as usize })
 }
 
 impl Literal {
@@ -69,9 +75,7 @@ impl Literal {
             let location = proto.external_data.iter().find(|e| e.key == "location").map_or("?", |e| &e.value);
             return Err(GraphError::ExternalData { tensor: name.into(), location: location.into() });
         }
-        let length = proto.dims.iter().try_fold(1i64, |n, &d| if d < 0 { None } else { n.checked_mul(d) });
-        let length =
-            length.filter(|n| *n <= i64::from(i32::MAX)).ok_or_else(|| bad(format!("impossible shape {:?}", proto.dims)))? as usize;
+        let length = length_of(&proto.dims, 0, i64::from(i32::MAX)).ok_or_else(|| bad(format!("impossible shape {:?}", proto.dims)))?;
         let kind = DataType::try_from(proto.data_type).unwrap_or(DataType::Undefined);
         let differ = |found: usize| bad(format!("shape {:?} needs {length} elements, {found} are stored", proto.dims));
         if let Some(width) = width(kind).filter(|w| !proto.raw_data.is_empty() && proto.raw_data.len() != length * w) {
@@ -153,4 +157,19 @@ fn from_fields(proto: &TensorProto, kind: DataType) -> Option<Numbers> {
         _ if is_int(kind) == Some(true) => Numbers::Ints(proto.int32_data.iter().map(|&v| v.into()).collect()),
         _ => return None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::length_of;
+
+    #[test]
+    fn nothing_hides_what_is_too_long() {
+        let most = i64::from(i32::MAX);
+        assert_eq!((length_of(&[2, 3], 0, most), length_of(&[], 0, most), length_of(&[5, 0, 3], 0, most)), (Some(6), Some(1), Some(0)));
+        for shape in [&[1 << 62, 0][..], &[0, 1 << 40, 1 << 40], &[1 << 32], &[-1], &[1 << 31, 1]] {
+            assert_eq!(length_of(shape, 0, most), None, "{shape:?}");
+        }
+        assert_eq!(length_of(&[0], 1, most), None);
+    }
 }

@@ -42,7 +42,7 @@ impl FromIterator<f64> for Elements {
     }
 }
 
-/// Whether they are there already; elements that nobody read are not made for this.
+/// Without the elements, which are many, and not made for this.
 impl fmt::Debug for Elements {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Elements").finish_non_exhaustive()

@@ -42,7 +42,7 @@ impl Importer {
     pub(super) fn truth(&mut self, view: NodeView<'_>, op: Arithmetic, swapped: bool) -> Result<Value, GraphError> {
         let (first, second) = if swapped { (1, 0) } else { (0, 1) };
         if let (Value::Ints(a), Value::Ints(b)) = (self.value(view, first)?, self.value(view, second)?) {
-            let made = super::elementwise::integers(view, op, a, b)?;
+            let made = self.integers(view, op, a, b)?;
             return Ok(Value::Ints(IntTensor { kind: DataType::Bool, ..made }));
         }
         if self.is_whole(view, 0)? != self.is_whole(view, 1)? {
@@ -67,6 +67,7 @@ impl Importer {
     pub(super) fn choose(&mut self, view: NodeView<'_>) -> Result<Value, GraphError> {
         if let (Value::Ints(c), Value::Ints(a), Value::Ints(b)) = (self.value(view, 0)?, self.value(view, 1)?, self.value(view, 2)?) {
             let shape = broadcast(view, &broadcast(view, &c.shape, &a.shape)?, &b.shape)?;
+            self.may_spread(view, 4, &shape)?;
             let [c, a, b] = [c.spread(view, &shape)?, a.spread(view, &shape)?, b.spread(view, &shape)?];
             let chosen = c.values.iter().zip(a.values.iter().zip(&b.values)).map(|(c, (a, b))| if *c != 0 { *a } else { *b });
             return Ok(Value::Ints(IntTensor { shape, values: chosen.collect(), kind: a.kind }));
@@ -198,7 +199,7 @@ impl Importer {
         let length = checked_length(view, &shape, 1, i64::from(i32::MAX))?;
         if let Value::Ints(ints) = self.value(view, 0)?.clone() {
             self.may_hold(&view.proto.output[0], length as u64)?;
-            return ints.spread(view, &shape).map(Value::Ints);
+            return Ok(Value::Ints(ints.spread(view, &shape)?.into_owned()));
         }
         let x = self.data(view, 0)?;
         if own == shape {

@@ -171,7 +171,11 @@ impl Importer {
         };
         let bad = || view.bad(format!("blocks of {b} of shape {:?}", [n, c, h, w]));
         let square = b.checked_mul(b).filter(|_| b > 0).ok_or_else(bad)?;
-        let columns_first = view.string("mode")?.is_some_and(|mode| mode == "CRD");
+        let columns_first = match view.string("mode")?.as_deref() {
+            None | Some("DCR") => false,
+            Some("CRD") => true,
+            Some(mode) => return Err(view.bad(format!("the mode `{mode}`, which is neither DCR nor CRD"))),
+        };
         let (taken, permutation, output) = if view.proto.op_type == "SpaceToDepth" {
             let fits = h % b == 0 && w % b == 0;
             let channels = c.checked_mul(square).filter(|_| fits).ok_or_else(bad)?;

@@ -64,7 +64,7 @@ impl Importer {
             if count != 2 {
                 return Err(view.unsupported("whole numbers and other than two inputs"));
             }
-            return integers(view, op, a, b).map(Value::Ints);
+            return self.integers(view, op, a, b).map(Value::Ints);
         }
         let whole = (0..count).map(|i| self.is_whole(view, i)).collect::<Result<Vec<_>, _>>()?;
         if whole.contains(&true) && (whole.contains(&false) || op == Arithmetic::Div) {
@@ -84,34 +84,35 @@ impl Importer {
         }
         Ok(Value::Tensor(value))
     }
-}
 
-/// The same on known whole numbers.
-pub(super) fn integers(view: NodeView<'_>, op: Arithmetic, a: &IntTensor, b: &IntTensor) -> Result<IntTensor, GraphError> {
-    let shape = broadcast(view, &a.shape, &b.shape)?;
-    let (a, b) = (&a.spread(view, &shape)?, &b.spread(view, &shape)?);
-    let truth = matches!(op, Arithmetic::Equal | Arithmetic::And | Arithmetic::Or);
-    if a.kind != b.kind || a.kind == DataType::Bool && !truth {
-        return Err(view.bad(format!("whole numbers of types {} and {}", a.kind.as_str_name(), b.kind.as_str_name())));
-    }
-    let value = |i: usize| {
-        let (x, y) = (a.values[i], b.values[i]);
-        let result = match op {
-            Arithmetic::Add => x.checked_add(y),
-            Arithmetic::Sub => x.checked_sub(y),
-            Arithmetic::Mul => x.checked_mul(y),
-            Arithmetic::Div => x.checked_div(y),
-            Arithmetic::Min => Some(x.min(y)),
-            Arithmetic::Max => Some(x.max(y)),
-            Arithmetic::Less => Some((x < y).into()),
-            Arithmetic::LessOrEqual => Some((x <= y).into()),
-            Arithmetic::Equal => Some((x == y).into()),
-            Arithmetic::And => Some((x != 0 && y != 0).into()),
-            Arithmetic::Or => Some((x != 0 || y != 0).into()),
+    /// The same on known whole numbers.
+    pub(super) fn integers(&self, view: NodeView<'_>, op: Arithmetic, a: &IntTensor, b: &IntTensor) -> Result<IntTensor, GraphError> {
+        let shape = broadcast(view, &a.shape, &b.shape)?;
+        self.may_spread(view, 3, &shape)?;
+        let (a, b) = (&*a.spread(view, &shape)?, &*b.spread(view, &shape)?);
+        let truth = matches!(op, Arithmetic::Equal | Arithmetic::And | Arithmetic::Or);
+        if a.kind != b.kind || a.kind == DataType::Bool && !truth {
+            return Err(view.bad(format!("whole numbers of types {} and {}", a.kind.as_str_name(), b.kind.as_str_name())));
+        }
+        let value = |i: usize| {
+            let (x, y) = (a.values[i], b.values[i]);
+            let result = match op {
+                Arithmetic::Add => x.checked_add(y),
+                Arithmetic::Sub => x.checked_sub(y),
+                Arithmetic::Mul => x.checked_mul(y),
+                Arithmetic::Div => x.checked_div(y),
+                Arithmetic::Min => Some(x.min(y)),
+                Arithmetic::Max => Some(x.max(y)),
+                Arithmetic::Less => Some((x < y).into()),
+                Arithmetic::LessOrEqual => Some((x <= y).into()),
+                Arithmetic::Equal => Some((x == y).into()),
+                Arithmetic::And => Some((x != 0 && y != 0).into()),
+                Arithmetic::Or => Some((x != 0 || y != 0).into()),
+            };
+            let kept = result.filter(|&v| wrapped(a.kind, v) == Some(v));
+            kept.ok_or_else(|| view.bad(format!("{op:?} of {x} and {y} has no value of type {}", a.kind.as_str_name())))
         };
-        let kept = result.filter(|&v| wrapped(a.kind, v) == Some(v));
-        kept.ok_or_else(|| view.bad(format!("{op:?} of {x} and {y} has no value of type {}", a.kind.as_str_name())))
-    };
-    let values = (0..a.values.len()).map(value).collect::<Result<_, _>>()?;
-    Ok(IntTensor { shape, values, kind: a.kind })
+        let values = (0..a.values.len()).map(value).collect::<Result<_, _>>()?;
+        Ok(IntTensor { shape, values, kind: a.kind })
+    }
 }

@@ -3,6 +3,7 @@
 use super::{IntTensor, MAX_FOLDED, Value, checked_length};
 use crate::error::GraphError;
 use crate::onnx::attributes::NodeView;
+use std::borrow::Cow;
 
 /// Strides of a shape whose elements lie row by row.
 fn plain(shape: &[i64]) -> Vec<i64> {
@@ -35,11 +36,14 @@ impl IntTensor {
     }
 
     /// Repeated along dimensions that it has not, or of which it has one element; it broadcasts to the shape.
-    pub(super) fn spread(&self, view: NodeView<'_>, shape: &[i64]) -> Result<Self, GraphError> {
+    pub(super) fn spread(&self, view: NodeView<'_>, shape: &[i64]) -> Result<Cow<'_, Self>, GraphError> {
+        if self.shape == shape {
+            return Ok(Cow::Borrowed(self));
+        }
         let own = plain(&self.shape);
         let behind = shape.len() - self.shape.len();
         let by = |d: usize| d.checked_sub(behind).map_or(0, |d| if self.shape[d] == 1 { 0 } else { own[d] });
-        self.walked(view, shape.to_vec(), 0, &(0..shape.len()).map(by).collect::<Vec<_>>())
+        self.walked(view, shape.to_vec(), 0, &(0..shape.len()).map(by).collect::<Vec<_>>()).map(Cow::Owned)
     }
 
     /// What lies at these positions along a dimension.

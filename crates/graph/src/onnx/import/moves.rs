@@ -259,8 +259,7 @@ impl Importer {
         }
         if let Value::Ints(_) = self.value(view, 0)? {
             // Twice itself, again and again, is soon more than there is.
-            let length = shape.iter().fold(1_u64, |product, extent| product.saturating_mul(extent.unsigned_abs()));
-            self.may_hold(&view.proto.output[0], length)?;
+            self.may_spread(view, 1, &shape)?;
             let part = |i: usize| self.ints(view, i)?.cloned().ok_or_else(|| view.bad(format!("input {i} is missing")));
             return Ok(joined(&(0..count).map(part).collect::<Result<Vec<_>, _>>()?, at, shape));
         }

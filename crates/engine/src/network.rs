@@ -162,8 +162,7 @@ impl<'a> Network<'a> {
         let mut known: HashMap<ExprKey, usize> = HashMap::new();
         let mut shapes: HashMap<usize, Vec<i64>> = HashMap::new();
         for operator in &plan.operators {
-            let external = warpsight_generate::operators::external_inputs(&operator.operator);
-            let mut by_name: HashMap<&str, usize> = external.iter().zip(&operator.inputs).map(|(t, id)| (&*t.name, id.0)).collect();
+            let mut by_name: HashMap<&str, usize> = operator.reads().map(|(tensor, id)| (&*tensor.name, id.0)).collect();
             let outputs = operator.temporaries.iter().chain([&operator.output]);
             for (expr, output) in operator.operator.steps.iter().zip(outputs) {
                 check_shape(&expr.output)?;

@@ -4,7 +4,7 @@ mod parts;
 mod phases;
 mod pooled;
 mod rows;
-mod through;
+pub mod through;
 mod winograd;
 
 use crate::candidates::parts::parted;
@@ -12,7 +12,6 @@ pub use crate::candidates::parts::{pieces, stored_by, terms};
 use crate::candidates::phases::phases;
 use crate::candidates::pooled::pooled;
 use crate::candidates::rows::{keeping, one_walk};
-pub use crate::candidates::through::{Cost, asked, cost, through};
 use crate::candidates::winograd::{F2, F4, Transforms, step_error};
 use crate::expr::{Axis, AxisId, Combine, Index, Operator, Role, ScalarExpr, Tensor, TensorExpr};
 use crate::operators::split::{self, in_parts, in_runs, whole};

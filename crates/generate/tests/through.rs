@@ -1,8 +1,8 @@
 //! What is made where it is read: an expression that reads another's result, against both in turn.
 
 use fastrand::Rng;
-use warpsight_generate::candidates::through;
-use warpsight_generate::expr::{Evaluator, TensorExpr};
+use warpsight_generate::candidates::through::made_where_read;
+use warpsight_generate::expr::{Evaluator, Role, TensorExpr};
 use warpsight_generate::operators::{concat, pad, parse_operator, slice, tensor, transpose};
 use warpsight_ir::Scalar;
 
@@ -53,7 +53,7 @@ fn what_is_made_where_it_is_read_is_what_was_read() {
             0 => parse_operator(&format!("conv2d n={n} c={c} h={h} w={w} k=2 r=3 s=3 stride=1 pad=1")).expect("reads"),
             1 => parse_operator(&format!("avgpool n={n} c={c} h={h} w={w} r=3 s=2 stride=2 pad=1")).expect("reads"),
             2 => {
-                let part = tensor("input", &[n, c, h, w], ELEMENT, warpsight_generate::expr::Role::Activation);
+                let part = tensor("input", &[n, c, h, w], ELEMENT, Role::Activation);
                 concat(&[part.clone(), part.clone(), part], rng.usize(..4)).expect("joins")
             }
             _ => parse_operator(&format!("softmax n={} c={w}", n * c * h)).expect("reads"),
@@ -64,7 +64,7 @@ fn what_is_made_where_it_is_read_is_what_was_read() {
         let mut made = made(&mut rng, &shape);
         made.output.name = by.inputs[read].name.clone();
         made.inputs[0].name = "source".into();
-        let Some(own) = through(by, &made) else { continue };
+        let Some(own) = made_where_read(by, &made) else { continue };
         done += 1;
         by.scalars().for_each(|own| own.loads(&mut |_, _, own| padded += usize::from(own)));
         let drawn: Vec<(String, Vec<f64>)> = [&made.inputs[0]]

@@ -61,6 +61,13 @@ pub struct PlannedOp {
     pub output: TensorId,
 }
 
+impl PlannedOp {
+    /// What the operator reads from outside, and the tensor behind each, in order.
+    pub fn reads(&self) -> impl Iterator<Item = (&Tensor, TensorId)> {
+        external_inputs(&self.operator).into_iter().zip(self.inputs.iter().copied())
+    }
+}
+
 /// A tensor of a plan.
 #[derive(Clone, Debug)]
 pub struct PlanTensor {
@@ -200,8 +207,7 @@ impl Plan {
     /// What joins its expressions is new; those that read constants alone are made here, and the rest of the sequence reads constants.
     pub fn replace(&mut self, position: usize, mut operator: Operator) {
         let old = &self.operators[position];
-        let mut known: HashMap<_, _> =
-            external_inputs(&old.operator).into_iter().map(|t| t.name.clone()).zip(old.inputs.iter().copied()).collect();
+        let mut known: HashMap<_, _> = old.reads().map(|(tensor, id)| (tensor.name.clone(), id)).collect();
         let stem = old.name.clone();
         // A part of a tensor is written beside the others.
         let mut writers: HashMap<Name, usize> = HashMap::new();
@@ -316,9 +322,8 @@ impl Plan {
             values[id.0] = input.as_slice().into();
         }
         for op in &self.operators {
-            let names = external_inputs(&op.operator).into_iter().map(|t| t.name.clone());
-            let mut places: HashMap<_, _> = names.zip(&op.inputs).collect();
-            for (step, place) in op.operator.steps.iter().zip(op.temporaries.iter().chain([&op.output])) {
+            let mut places: HashMap<_, _> = op.reads().map(|(tensor, id)| (tensor.name.clone(), id)).collect();
+            for (step, &place) in op.operator.steps.iter().zip(op.temporaries.iter().chain([&op.output])) {
                 let read: Vec<&[f64]> = step.inputs.iter().map(|t| values[places[&t.name].0].as_ref()).collect();
                 let unplaced = |point| {
                     let (operator, shape) = (op.name.clone(), step.output.shape.clone());

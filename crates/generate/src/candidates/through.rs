@@ -8,8 +8,9 @@ use crate::candidates::alone;
 use crate::expr::{AxisId, Index, ScalarExpr, Tensor, TensorExpr};
 use warpsight_ir::range::Interval;
 
-/// Terms of an expression, at most: one that is read twice is written twice.
-const MOST_TERMS: usize = 256;
+/// Terms of an expression that others are written into, at most: a value that is used twice is written twice, so that diamonds in a row would
+/// double it each time.
+pub const MOST_TERMS: usize = 256;
 
 /// How an expression's elements are made where they are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,7 +67,7 @@ pub fn asked(by: &TensorExpr, input: &str) -> Option<(usize, i64)> {
 }
 
 /// An expression with what it reads of another made where it reads it; `None` where that cannot be said. Inputs of both that have one name are one.
-pub fn through(by: &TensorExpr, made: &TensorExpr) -> Option<TensorExpr> {
+pub fn made_where_read(by: &TensorExpr, made: &TensorExpr) -> Option<TensorExpr> {
     let moved = cost(made)? == Cost::Moved;
     let read = by.inputs.iter().position(|own| own.name == made.output.name)?;
     let view = by.inputs[read].clone();

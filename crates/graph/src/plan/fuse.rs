@@ -12,9 +12,7 @@ use crate::graph::Graph;
 use crate::graph::op::Op;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-
-/// Bound on the size of a fused expression: a value used twice is written twice, so diamonds in a row would double it each time.
-const MAX_TERMS: usize = 256;
+use warpsight_generate::candidates::through::MOST_TERMS;
 
 /// Nodes that become one kernel.
 #[derive(Clone, Debug)]
@@ -68,7 +66,7 @@ fn followers(graph: &Graph, readers: &[Vec<usize>], owner: &[Option<usize>], anc
     for (position, node) in graph.nodes.iter().enumerate().skip(anchor + 1) {
         let inside = node.inputs.iter().any(|i| terms[i.0] > 0);
         let size = 4 + node.inputs.iter().map(|i| terms[i.0].max(1)).sum::<usize>();
-        let fits = node.is_elementwise() && graph.tensor(node.output()).shape == *shape && size <= MAX_TERMS;
+        let fits = node.is_elementwise() && graph.tensor(node.output()).shape == *shape && size <= MOST_TERMS;
         if inside && fits && owner[position].is_none() {
             terms[node.output().0] = size;
             candidates.push(position);

@@ -4,7 +4,7 @@
 use super::uses::Uses;
 use super::{Plan, PlannedOp};
 use warpsight_generate::candidates::{of_rows, pools};
-use warpsight_generate::operators::{external_inputs, then};
+use warpsight_generate::operators::then;
 use warpsight_ir::Name;
 
 /// Joins each of these with the operator that makes what it reads, in its place: what both read was there before, and nobody waits for what the
@@ -37,13 +37,14 @@ fn join_once(plan: &mut Plan) -> bool {
 }
 
 fn joined(made: &PlannedOp, next: &PlannedOp, at: usize) -> Option<PlannedOp> {
-    let (first, second) = (external_inputs(&made.operator), external_inputs(&next.operator));
-    let input = second.get(at)?.name.clone();
+    let input = next.reads().nth(at)?.0.name.clone();
     // One tensor is one input.
     let mut shared: Vec<(Name, Name)> = vec![];
-    for (own, id) in second.iter().zip(&next.inputs) {
-        let Some(known) = made.inputs.iter().position(|other| other == id) else { continue };
-        let other = first.get(known).filter(|other| other.shape == own.shape && other.role == own.role)?;
+    for (own, id) in next.reads() {
+        let Some((other, _)) = made.reads().find(|other| other.1 == id) else { continue };
+        if other.shape != own.shape || other.role != own.role {
+            return None;
+        }
         shared.push((own.name.clone(), other.name.clone()));
     }
     let operator = then(&made.operator, &next.operator, &input, &shared)?;

@@ -32,11 +32,10 @@ pub(super) fn part(plan: &mut Plan) {
             gone.push(tensor);
         }
         // The inputs are those that are still read.
-        let names =
-            external_inputs(&joined.operator).into_iter().map(|own| own.name.clone()).zip(&joined.inputs).collect::<HashMap<_, _>>();
+        let names: HashMap<_, _> = joined.reads().map(|(own, id)| (own.name.clone(), id)).collect();
         left[position] = rest.map(|step| {
             let operator = Operator { kind: joined.operator.kind.clone(), steps: vec![step] };
-            let inputs = external_inputs(&operator).into_iter().map(|own| *names[&own.name]).collect();
+            let inputs = external_inputs(&operator).into_iter().map(|own| names[&own.name]).collect();
             PlannedOp { operator, inputs, ..joined }
         });
     }
@@ -61,13 +60,12 @@ fn parted(op: &PlannedOp, left: &[Option<PlannedOp>], plan: &Plan, uses: &Uses) 
     if count < 2 {
         return None;
     }
-    let names: Vec<_> = external_inputs(&op.operator).into_iter().map(|own| own.name.clone()).collect();
     let copies = pieces(step, &(0..count).map(|at| at..at + 1).collect::<Vec<_>>())?;
     let mut parts: Vec<Option<Part>> = copies
         .iter()
         .map(|copy| {
             let [read] = &copy.inputs[..] else { return None };
-            let tensor = op.inputs[names.iter().position(|name| *name == read.name)?];
+            let tensor = op.reads().find(|own| own.0.name == read.name)?.1;
             let once = copies.iter().flat_map(|own| &own.inputs).filter(|own| own.name == read.name).count() == 1;
             let writer = uses.maker(plan, tensor).filter(|_| once)?;
             let made = left[writer].as_ref().filter(|made| made.output == tensor)?;

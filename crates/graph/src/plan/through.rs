@@ -5,18 +5,14 @@ use super::uses::Uses;
 use super::{Plan, PlanRole, PlannedOp};
 use crate::graph::TensorId;
 use std::collections::{HashMap, HashSet};
-use warpsight_generate::candidates::{Cost, asked, cost, through};
+use warpsight_generate::candidates::through::{Cost, asked, cost, made_where_read};
 use warpsight_generate::expr::{Operator, TensorExpr};
 use warpsight_generate::operators::external_inputs;
 use warpsight_ir::Name;
 
 /// Leaves operators out that all who read them do without.
 pub(super) fn read_through(plan: &mut Plan) {
-    let uses = Uses::of(plan);
-    let mut readers: HashMap<TensorId, Vec<usize>> = HashMap::new();
-    for (position, op) in plan.operators.iter().enumerate() {
-        op.inputs.iter().for_each(|id| readers.entry(*id).or_default().push(position));
-    }
+    let mut uses = Uses::of(plan);
     let mut all: Vec<Option<PlannedOp>> = plan.operators.drain(..).map(Some).collect();
     let mut gone = vec![];
     for position in 0..all.len() {
@@ -25,17 +21,13 @@ pub(super) fn read_through(plan: &mut Plan) {
         // What it reads has to be there still when others read it.
         let lasting = made.inputs.iter().all(|id| uses.last_writer(*id).is_none_or(|writer| writer < position));
         let own = matches!(plan.tensor(tensor).role, PlanRole::Intermediate) && uses.last_writer(tensor) == Some(position);
-        let at = readers.get(&tensor).cloned().unwrap_or_default();
+        let at = uses.readers(tensor).to_vec();
         if !own || !lasting || at.is_empty() {
             continue;
         }
         let by: Option<Vec<&PlannedOp>> = at.iter().map(|&reader| all[reader].as_ref()).collect();
         let Some(others) = by.and_then(|by| without(made, &by)) else { continue };
-        for id in &made.inputs {
-            let own = readers.entry(*id).or_default();
-            own.retain(|reader| *reader != position);
-            own.extend(at.iter().filter(|reader| !own.contains(reader)).copied().collect::<Vec<_>>());
-        }
+        made.inputs.iter().for_each(|id| uses.hand_on(*id, position, &at));
         for (reader, op) in at.into_iter().zip(others) {
             all[reader] = Some(op);
         }
@@ -75,8 +67,7 @@ fn without(made: &PlannedOp, by: &[&PlannedOp]) -> Option<Vec<PlannedOp>> {
 
 /// The name that an operator has for a tensor that it reads.
 fn name_of(op: &PlannedOp, id: TensorId) -> Option<Name> {
-    let at = op.inputs.iter().position(|own| *own == id)?;
-    Some(external_inputs(&op.operator).get(at)?.name.clone())
+    op.reads().find(|own| own.1 == id).map(|own| own.0.name.clone())
 }
 
 /// An operator that makes what it reads of another one itself.
@@ -85,12 +76,10 @@ fn reading(op: &PlannedOp, made: &PlannedOp, step: &TensorExpr) -> Option<Planne
     let steps = &op.operator.steps;
     let mut taken: HashSet<Name> =
         steps.iter().flat_map(|own| own.inputs.iter().chain([&own.output])).map(|own| own.name.clone()).collect();
-    let mut known: HashMap<Name, TensorId> =
-        external_inputs(&op.operator).into_iter().map(|own| own.name.clone()).zip(op.inputs.iter().copied()).collect();
+    let mut known: HashMap<Name, TensorId> = op.reads().map(|(own, id)| (own.name.clone(), id)).collect();
     let mut own = step.clone();
-    let names: Vec<Name> = external_inputs(&made.operator).into_iter().map(|own| own.name.clone()).collect();
     for tensor in &mut own.inputs {
-        let id = *made.inputs.get(names.iter().position(|name| *name == tensor.name)?)?;
+        let id = made.reads().find(|own| own.0.name == tensor.name)?.1;
         // What works in place of something reads it before.
         if op.output == id || op.temporaries.contains(&id) {
             return None;
@@ -108,7 +97,8 @@ fn reading(op: &PlannedOp, made: &PlannedOp, step: &TensorExpr) -> Option<Planne
     }
     own.output.name = read.clone();
     let reads = |by: &TensorExpr| by.inputs.iter().any(|own| own.name == read);
-    let steps: Option<Vec<TensorExpr>> = steps.iter().map(|by| if reads(by) { through(by, &own) } else { Some(by.clone()) }).collect();
+    let steps: Option<Vec<TensorExpr>> =
+        steps.iter().map(|by| if reads(by) { made_where_read(by, &own) } else { Some(by.clone()) }).collect();
     let operator = Operator { kind: op.operator.kind.clone(), steps: steps? };
     let inputs = external_inputs(&operator).into_iter().map(|own| known.get(&own.name).copied()).collect::<Option<_>>()?;
     let nodes = made.nodes.iter().chain(&op.nodes).cloned().collect();

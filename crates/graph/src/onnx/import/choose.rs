@@ -196,9 +196,9 @@ impl Importer {
             Value::Ints(ints) => ints.shape,
         };
         let shape = broadcast(view, &own, &wanted)?;
-        let length = checked_length(view, &shape, 1, i64::from(i32::MAX))?;
+        checked_length(view, &shape, 1, i64::from(i32::MAX))?;
         if let Value::Ints(ints) = self.value(view, 0)?.clone() {
-            self.may_hold(&view.proto.output[0], length as u64)?;
+            self.may_spread(view, 1, &shape)?;
             return Ok(Value::Ints(ints.spread(view, &shape)?.into_owned()));
         }
         let x = self.data(view, 0)?;

@@ -1,6 +1,6 @@
 //! Operators that are read as others: what they compute is said by nodes that others are made of, too.
 
-use super::{Importer, MAX_RANK, Value, axes, axis, checked_length};
+use super::{Importer, IntTensor, MAX_RANK, Value, axes, axis, checked_length};
 use crate::error::GraphError;
 use crate::graph::op::{Arithmetic, Function, Op};
 use crate::graph::{Origin, TensorId};
@@ -196,8 +196,7 @@ impl Importer {
     /// Each dimension so many times, one behind the other.
     pub(super) fn tile(&mut self, view: NodeView<'_>) -> Result<Value, GraphError> {
         let times = self.ints(view, 1)?.ok_or_else(|| view.bad("input 1 is missing"))?.values.clone();
-        let (x, stem) = (self.data(view, 0)?, view.proto.output[0].clone());
-        let shape = self.shape(x).to_vec();
+        let (shape, stem) = (self.shape_of_value(view, 0)?, view.proto.output[0].clone());
         if times.len() != shape.len() || 2 * shape.len() > MAX_RANK {
             return Err(view.bad(format!("repeats {times:?} of shape {shape:?}")));
         }
@@ -216,19 +215,34 @@ impl Importer {
                 }
             }
         }
+        if let Value::Ints(ints) = self.value(view, 0)? {
+            self.may_spread(view, 1, &wide)?;
+            let apart = IntTensor { shape: apart, ..ints.clone() };
+            return Ok(Value::Ints(IntTensor { shape: output, ..apart.sliced(view, &vec![0; wide.len()], &steps, wide)? }));
+        }
+        let x = self.data(view, 0)?;
         let x = self.emit_part(view, &format!("{stem}.apart"), Op::Alias, vec![x], apart)?;
         let op = Op::Slice { starts: vec![0; wide.len()], steps };
         let x = self.emit_part(view, &format!("{stem}.repeated"), op, vec![x], wide)?;
         self.emit(view, Op::Alias, vec![x], output)
     }
 
-    /// Padding with a number, or with what lies at the ends: mirrored, the last element, or from the other end; dimension by dimension.
+    /// Padding with a number, or with what lies at the ends: mirrored, the last element, or from the other end; dimension by dimension, of what
+    /// pads below zero leave.
     pub(super) fn padded(&mut self, view: NodeView<'_>, x: TensorId, pads: &[i64], fill: Fill) -> Result<Value, GraphError> {
         let (mut x, stem) = (x, view.proto.output[0].clone());
         let rank = self.shape(x).len();
+        if pads.iter().any(|pad| *pad < 0) {
+            let starts: Vec<i64> = pads[..rank].iter().map(|before| -before.min(&0)).collect();
+            let left = |d: usize| self.shape(x)[d] - starts[d] + pads[rank + d].min(0);
+            let left: Vec<i64> = (0..rank).map(left).collect();
+            checked_length(view, &left, 1, i64::from(i32::MAX))?;
+            let op = Op::Slice { starts, steps: vec![1; rank] };
+            x = self.emit_part(view, &format!("{stem}.cropped"), op, vec![x], left)?;
+        }
         for d in 0..rank {
             let shape = self.shape(x).to_vec();
-            let (before, after, extent) = (pads[d], pads[rank + d], shape[d]);
+            let (before, after, extent) = (pads[d].max(0), pads[rank + d].max(0), shape[d]);
             if (before, after) == (0, 0) {
                 continue;
             }
@@ -237,7 +251,7 @@ impl Importer {
                 Fill::Around => extent,
                 Fill::Number(_) | Fill::Last => i64::from(i32::MAX),
             };
-            if before < 0 || after < 0 || before > most || after > most {
+            if before > most || after > most {
                 return Err(view.unsupported(format!("padding {before} and {after} of extent {extent} in this mode")));
             }
             let end = |own: &mut Self, name: &str, count: i64, front: bool| -> Result<Option<TensorId>, GraphError> {

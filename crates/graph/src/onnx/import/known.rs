@@ -20,11 +20,11 @@ impl IntTensor {
         Ok(Self { shape, values, kind: self.kind })
     }
 
-    /// Every so many elements from some on.
+    /// Every so many elements from some on; of a dimension of one element a step may be of any length.
     pub(super) fn sliced(&self, view: NodeView<'_>, starts: &[i64], steps: &[i64], extents: Vec<i64>) -> Result<Self, GraphError> {
         let strides = plain(&self.shape);
         let from = starts.iter().zip(&strides).map(|(start, stride)| start * stride).sum();
-        let by: Vec<i64> = steps.iter().zip(&strides).map(|(step, stride)| step * stride).collect();
+        let by: Vec<i64> = steps.iter().zip(&strides).map(|(step, stride)| step.wrapping_mul(*stride)).collect();
         self.walked(view, extents, from, &by)
     }
 

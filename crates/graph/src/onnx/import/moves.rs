@@ -45,7 +45,7 @@ impl Importer {
         self.reshaped(view, |s| unsqueezed(view, s, &list))
     }
 
-    fn shape_of_value(&self, view: NodeView<'_>, position: usize) -> Result<Vec<i64>, GraphError> {
+    pub(super) fn shape_of_value(&self, view: NodeView<'_>, position: usize) -> Result<Vec<i64>, GraphError> {
         Ok(match self.value(view, position)? {
             Value::Tensor(id) => self.shape(*id).to_vec(),
             Value::Ints(ints) => ints.shape.clone(),
@@ -191,7 +191,7 @@ impl Importer {
         match self.value(view, 0)?.clone() {
             Value::Tensor(x) => self.emit(view, Op::Slice { starts, steps }, vec![x], extents),
             Value::Ints(ints) => {
-                self.may_hold(&view.proto.output[0], extents.iter().product::<i64>().unsigned_abs())?;
+                self.may_spread(view, 1, &extents)?;
                 ints.sliced(view, &starts, &steps, extents).map(Value::Ints)
             }
         }
@@ -211,8 +211,7 @@ impl Importer {
         let x = match self.value(view, 0)?.clone() {
             Value::Tensor(x) => x,
             Value::Ints(ints) => {
-                let length = output.iter().fold(1_u64, |product, extent| product.saturating_mul(extent.unsigned_abs()));
-                self.may_hold(&view.proto.output[0], length)?;
+                self.may_spread(view, 1, &output)?;
                 return ints.gathered(view, at, &positions, output).map(Value::Ints);
             }
         };

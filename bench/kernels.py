@@ -295,12 +295,12 @@ def network(args, folder, name, model):
     samples = {"onnxruntime": [], "ours": []}
     for _ in range(args.rounds):
         wall, processor, results = peer(path, feed, CORES, args.runs)
-        samples["onnxruntime"].append((statistics.median(wall), statistics.mean(processor)))
+        samples["onnxruntime"].append((statistics.median(wall), statistics.mean(processor), min(wall)))
         text, took = ours("optimize", "--json", "--runs", args.runs)
         # Later rounds know what the first one stored.
         case.setdefault("cold_s", took)
         found = json.loads(text)
-        samples["ours"].append((found["network"]["time_s"], found["network"]["cpu_s"]))
+        samples["ours"].append(tuple(found["network"][key] for key in ("time_s", "cpu_s", "fastest_s")))
         case["warm_s"] = ours("run", *given, "--output", folder / "out")[1]
         exact = results[0].astype(np.float64)
         off = np.linalg.norm(np.load(folder / "out" / f"{model.graph.output[0].name}.npy") - exact) / np.linalg.norm(exact)
@@ -312,12 +312,13 @@ def network(args, folder, name, model):
 
 
 def passes(cases):
-    heads = ["network", "kernels", "onnxruntime ms", "ours ms", "times its", "times its, processor time", "predicted ms", "off its results", "optimize, cold s", "run, warm s"]
+    heads = ["network", "kernels", "onnxruntime ms", "ours ms", "times its", "times its, processor time"]
+    heads += ["its fastest ms", "our fastest ms", "predicted ms", "off its results", "optimize, cold s", "run, warm s"]
     lines = ["| " + " | ".join(heads) + " |", "|---" * len(heads) + "|"]
     for case in cases:
-        (wall, processor), (other, other_cpu) = case["median"]["ours"], case["median"]["onnxruntime"]
+        (wall, processor, fastest), (other, other_cpu, its) = case["median"]["ours"], case["median"]["onnxruntime"]
         cells = [case["name"], str(case["kernels"]), f"{1e3 * other:.1f}", f"{1e3 * wall:.1f}", f"{wall / other:.2f}", f"{processor / other_cpu:.2f}"]
-        cells += [f"{1e3 * case['predicted_s']:.1f}", f"{case['off']:.0e}", f"{case['cold_s']:.0f}", f"{case['warm_s']:.1f}"]
+        cells += [f"{1e3 * its:.1f}", f"{1e3 * fastest:.1f}", f"{1e3 * case['predicted_s']:.1f}", f"{case['off']:.0e}", f"{case['cold_s']:.0f}", f"{case['warm_s']:.1f}"]
         lines.append("| " + " | ".join(cells) + " |")
     return lines
 

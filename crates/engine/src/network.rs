@@ -582,6 +582,11 @@ impl Run {
     pub fn step_times(&self) -> Vec<Seconds> {
         self.times.iter().filter_map(Times::median).collect()
     }
+
+    /// The shortest time of each kernel: what a device takes that nobody else uses meanwhile.
+    pub fn fastest_steps(&self) -> Vec<Seconds> {
+        self.times.iter().filter_map(|times| Some(times.spread()?.min)).collect()
+    }
 }
 
 /// The memory between kernels.

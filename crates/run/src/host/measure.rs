@@ -1,7 +1,7 @@
-//! What CPUID does not say and a quarter of a second tells: the clock, multiply-adds and loads a clock, how fast cores read what lies behind their
-//! first caches and how long one waits for it, and how many translations they hold. Rates with all threads at once, since cores share clocks and
-//! caches; by processor time, and the best of several spans of several rounds, since others may use the machine. And by the wall,
-//! how late a thread runs that another one wakes, in quartiles.
+//! What CPUID does not say and a second tells: the clock, multiply-adds and loads a clock, how fast cores read what lies behind their
+//! first caches, where the last of these ends, how long one waits for it, and how many translations they hold. Rates with all threads at once,
+//! since cores share clocks and caches; by processor time, and the best of several spans of several rounds, since others may use the machine.
+//! And by the wall, how late a thread runs that another one wakes, in quartiles.
 
 use super::Measured;
 use crate::processor::Watch;
@@ -15,14 +15,20 @@ use warpsight_ir::sample::quantile;
 const CHAIN: u64 = 24;
 /// Times that a chain, or a block of multiply-adds or loads, runs in a span: some 50 µs, less than what a scheduler gives a thread at once.
 const TURNS: u64 = 8_000;
-/// Spans of each measurement.
+/// Spans of each measurement, and of reading through memory, of which each takes long.
 const SPANS: usize = 12;
+const FEW: usize = 4;
+/// Memory is behind a last level that is read faster than by this.
+const FALLEN: f64 = 0.75;
 /// Multiply-adds or loads of a block that do not wait for each other: more than the four cycles of two units.
 const BLOCK: u64 = 12;
 /// Bytes that a block of a walk through memory reads.
 const READ: usize = 512;
-/// The most memory that is walked through, by all threads together: longer last levels leave the bandwidth of memory unmeasured.
+/// The most memory that a core waits for line by line: longer last levels leave the latency of memory unmeasured.
 const MOST: u64 = 160 << 20;
+/// The most that all threads together read to find where the last level ends, and the part of free memory that this may be.
+const FAR: u64 = 512 << 20;
+const FREE: u64 = 4;
 /// Pages of chases, words of a page and of a line, and steps of a chase.
 const WALKED: [usize; 10] = [13, 31, 47, 61, 71, 97, 127, 191, 251, 383];
 const PAGE: usize = 4096 / size_of::<usize>();
@@ -68,6 +74,7 @@ pub(super) fn measure(threads: usize, width: Width, caches: [Shared; 3]) -> Opti
         Round::of(threads, width, (&read, &wait))
     });
     let best = more.fold(first, Round::best);
+    let beyond = Beyond::of(threads, &read, caches, best.read[1].or(best.read[0]));
     let lanes = match width {
         Width::Sse => None,
         Width::Fma => Some(8.0),
@@ -79,24 +86,79 @@ pub(super) fn measure(threads: usize, width: Width, caches: [Shared; 3]) -> Opti
         clock: best.clock,
         fma: units(best.fma),
         loads: units(best.loads),
-        read: best.read,
+        read: [best.read[0], best.read[1], beyond.map(|own| own.rate)],
+        held: beyond.and_then(|own| own.held),
         latency: best.wait.map(|own| Some(own? * best.clock)),
         pages: translated(&best.pages.map(|seconds| seconds * best.clock)),
         wake: quartiles(best.wakes),
     })
 }
 
-/// What each thread reads through of L2, L3 and memory, all at once: what fits its part of the level and not what it has before.
-fn read_through(threads: usize, caches: [Shared; 3]) -> [Option<usize>; 3] {
-    let [first, second, third] =
-        caches.map(|own| own.map(|(bytes, sharing)| bytes as f64 / f64::from(sharing).min(threads as f64).max(1.0)));
+/// What each thread reads through of L2 and L3, all at once: what fits its part of the level and not what it has before.
+fn read_through(threads: usize, caches: [Shared; 3]) -> [Option<usize>; 2] {
+    let [first, second, third] = caches.map(|own| own.map(|own| part(own, threads)));
     let within = |level: Option<f64>, before: Option<f64>| {
         let bytes = (level? * PART).min(before.map_or(f64::INFINITY, |own| BEYOND * own));
         (bytes > 1.5 * before.unwrap_or(0.0)).then_some(bytes)
     };
-    let beyond = third.or(second).or(first).map(|last| 2.5 * last);
-    let sizes = [within(second, first), within(third, second.or(first)), beyond];
+    let sizes = [within(second, first), within(third, second.or(first))];
     sizes.map(|bytes| bytes.filter(|bytes| bytes * threads as f64 <= MOST as f64).map(|bytes| bytes as usize))
+}
+
+/// Of a cache, the part that one of so many threads has.
+fn part((bytes, sharing): (u64, u32), threads: usize) -> f64 {
+    bytes as f64 / f64::from(sharing).min(threads as f64).max(1.0)
+}
+
+/// Where the last level ends, and what is read behind it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Beyond {
+    /// Bytes per second that all threads read from memory.
+    rate: f64,
+    /// Bytes that the last level, all instances of it, holds for these threads; `None` where that is what it says, or not seen.
+    held: Option<f64>,
+}
+
+impl Beyond {
+    /// Reads twice as much again and again, all threads at once, beginning with what was read through of the last level at the rate `near`.
+    fn of(threads: usize, read: &[Option<usize>; 2], caches: [Shared; 3], near: Option<f64>) -> Option<Self> {
+        let last = part(caches.into_iter().flatten().next_back()?, threads);
+        let most = 2.5 * last;
+        let room = (FAR.min(free().unwrap_or(MOST) / FREE) / threads as u64) as f64;
+        let begin = read[1].map_or(most, |bytes| 2.0 * bytes as f64);
+        let mut sizes: Vec<f64> = std::iter::successors(Some(begin), |bytes| Some(2.0 * bytes)).take_while(|&bytes| bytes < most).collect();
+        sizes.push(most);
+        sizes.retain(|&bytes| bytes <= room);
+        let rates: Option<Vec<(f64, f64)>> =
+            sizes.into_iter().map(|bytes| Some((bytes * threads as f64, reading(threads, bytes as usize, FEW)?))).collect();
+        Self::seen(&rates?, near, last * threads as f64)
+    }
+
+    /// What such rates by bytes show, of a last level that says it holds so many.
+    fn seen(rates: &[(f64, f64)], near: Option<f64>, says: f64) -> Option<Self> {
+        let &(most, rate) = rates.last()?;
+        let all = most >= 2.0 * says;
+        let Some(near) = near.filter(|near| rate < FALLEN * near) else {
+            return all.then_some(Self { rate, held: None });
+        };
+        // Half of what is read comes from memory where a byte takes the mean of both.
+        let half = (1.0 / near + 1.0 / rate) / 2.0;
+        let over = rates.iter().position(|own| 1.0 / own.1 >= half)?;
+        let held = match over.checked_sub(1).map(|before| (rates[before], rates[over])) {
+            Some(((less, fast), (more, slow))) => less * (more / less).powf((half - 1.0 / fast) / (1.0 / slow - 1.0 / fast)),
+            None => rates[over].0,
+        };
+        // A rate that still falls is between those of the cache and of memory.
+        let level = rates.len().checked_sub(2).is_some_and(|before| rate > 0.8 * rates[before].1);
+        (all || level).then_some(Self { rate, held: Some(held).filter(|&held| held < 0.75 * says) })
+    }
+}
+
+/// Bytes of memory that are free; `None` where the operating system does not say so.
+fn free() -> Option<u64> {
+    let text = warpsight_files::read_text(std::path::Path::new("/proc/meminfo"), warpsight_files::TEXT).ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok().map(|kib| kib << 10)
 }
 
 /// What one core goes through alone to wait for L2, L3 and memory, powers of two: it has a whole instance of each. Not much more than the level
@@ -117,7 +179,7 @@ struct Round {
     clock: f64,
     fma: f64,
     loads: f64,
-    read: [Option<f64>; 3],
+    read: [Option<f64>; 2],
     wait: [Option<f64>; 3],
     pages: [f64; WALKED.len()],
     /// Of each time that a thread was woken.
@@ -125,13 +187,14 @@ struct Round {
 }
 
 impl Round {
-    fn of(threads: usize, width: Width, (read, wait): (&[Option<usize>; 3], &[Option<usize>; 3])) -> Option<Self> {
-        let mean = |of: &(dyn Fn() -> Duration + Sync), what: u64| Some(fastest(threads, || || rate(what * TURNS, of()))? / threads as f64);
+    fn of(threads: usize, width: Width, (read, wait): (&[Option<usize>; 2], &[Option<usize>; 3])) -> Option<Self> {
+        let mean =
+            |of: &(dyn Fn() -> Duration + Sync), what: u64| Some(fastest(threads, SPANS, || || rate(what * TURNS, of()))? / threads as f64);
         Some(Self {
             clock: mean(&additions, CHAIN)?,
             fma: mean(&|| multiply_adds(width), BLOCK)?,
             loads: mean(&|| loads(width), BLOCK)?,
-            read: read.map(|bytes| reading(threads, bytes?)),
+            read: read.map(|bytes| reading(threads, bytes?, SPANS)),
             wait: wait.map(|bytes| Some(waiting(bytes?))),
             pages: pages(),
             wakes: if threads > 1 { waking() } else { vec![] },
@@ -140,9 +203,9 @@ impl Round {
 
     /// The best of both, each for itself; wakes, which may be lucky, all.
     fn best(self, other: Self) -> Self {
-        let each = |a: [Option<f64>; 3], b: [Option<f64>; 3], of: fn(f64, f64) -> f64| {
+        fn each<const N: usize>(a: [Option<f64>; N], b: [Option<f64>; N], of: fn(f64, f64) -> f64) -> [Option<f64>; N] {
             std::array::from_fn(|level| [a[level], b[level]].into_iter().flatten().reduce(of))
-        };
+        }
         Self {
             clock: self.clock.max(other.clock),
             fma: self.fma.max(other.fma),
@@ -178,12 +241,12 @@ impl Meeting {
 
 /// Runs what this makes on so many threads, in spans that all of them begin together: the most that they reach together in a span; `None` where
 /// a thread cannot be had.
-fn fastest<R: FnMut() -> f64>(threads: usize, make: impl Fn() -> R + Sync) -> Option<f64> {
+fn fastest<R: FnMut() -> f64>(threads: usize, spans: usize, make: impl Fn() -> R + Sync) -> Option<f64> {
     let meeting = Meeting { threads, came: AtomicUsize::new(0), off: AtomicBool::new(threads == 0) };
     let all = std::thread::scope(|scope| {
         let one = || {
             let mut run = make();
-            let spans = (0..SPANS).map(|span| {
+            let spans = (0..spans).map(|span| {
                 meeting.wait(span);
                 run()
             });
@@ -199,15 +262,15 @@ fn fastest<R: FnMut() -> f64>(threads: usize, make: impl Fn() -> R + Sync) -> Op
         let all: Option<Vec<_>> = spawned.into_iter().map(|thread| thread.join().ok()).collect();
         all.filter(|_| !meeting.off.load(Ordering::SeqCst))
     })?;
-    Some((0..SPANS).map(|span| all.iter().map(|thread| thread[span]).sum::<f64>()).fold(0.0, f64::max))
+    Some((0..spans).map(|span| all.iter().map(|thread| thread[span]).sum::<f64>()).fold(0.0, f64::max))
 }
 
 /// Bytes per second that all threads read, each from memory of its own.
-fn reading(threads: usize, bytes: usize) -> Option<f64> {
+fn reading(threads: usize, bytes: usize, spans: usize) -> Option<f64> {
     let blocks = (bytes / READ).max(1);
     // As many passes as take about as long as a span elsewhere.
     let again = ((2 << 20) / (blocks * READ)).max(1);
-    fastest(threads, || {
+    fastest(threads, spans, || {
         let memory = vec![1_u8; blocks * READ];
         read(&memory);
         move || rate((again * blocks * READ) as u64, (0..again).map(|_| read(&memory)).sum())
@@ -438,7 +501,7 @@ mod tests {
         assert!(found.pages.is_none_or(|(pages, cycles)| (13..383).contains(&pages) && cycles > 2.0), "{found:?}");
         // Caches that are too large to be walked through are not guessed at, and nothing is measured where no cache is known.
         let large = measure(1, Width::Sse, [None, None, Some((1 << 30, 1))]).unwrap();
-        assert_eq!((large.read, large.latency), ([None; 3], [None; 3]));
+        assert_eq!((large.read, large.held, large.latency), ([None; 3], None, [None; 3]));
         assert_eq!(measure(1, Width::Sse, [None; 3]), None);
         // One thread wakes no other; another runs after it was woken, and within a second however busy the machine is.
         assert_eq!(found.wake, None);
@@ -452,16 +515,36 @@ mod tests {
         const KIB: usize = 1 << 10;
         // Two cores of a virtual machine, with a last level that many others use.
         let guest = [Some((48 << 10, 1)), Some((2 << 20, 1)), Some((260 << 20, 2))];
-        assert_eq!(read_through(2, guest), [Some(192 * KIB), Some(8192 * KIB), None]);
+        assert_eq!(read_through(2, guest), [Some(192 * KIB), Some(8192 * KIB)]);
         assert_eq!(waited_through(guest), [Some(128 * KIB), Some(4096 * KIB), None]);
         // Eight cores of two threads: a thread has half of the first two levels and a sixteenth of the last.
         let desktop = [Some((32 << 10, 2)), Some((512 << 10, 2)), Some((32 << 20, 16))];
-        assert_eq!(read_through(16, desktop), [Some(64 * KIB), Some(1024 * KIB), Some(5120 * KIB)]);
+        assert_eq!(read_through(16, desktop), [Some(64 * KIB), Some(1024 * KIB)]);
         assert_eq!(waited_through(desktop), [Some(64 * KIB), Some(1024 * KIB), Some(131_072 * KIB)]);
         // A last level hardly larger than the one before is neither read nor waited for by itself.
         let narrow = [Some((32 << 10, 1)), Some((1 << 20, 1)), Some((2 << 20, 1))];
         assert_eq!((read_through(1, narrow)[1], waited_through(narrow)[1]), (None, None));
         assert_eq!(waited_through([None, Some((1 << 20, 1)), None]), [None, None, Some(4096 * KIB)]);
+    }
+
+    /// What all cores read at rates in GB/s, by MiB; the last level says that it holds 260.
+    #[test]
+    fn a_last_level_ends_where_half_comes_from_memory() {
+        let seen =
+            |rates: &[(f64, f64)], near| Beyond::seen(&rates.iter().map(|own| (own.0, 1e9 * own.1)).collect::<Vec<_>>(), near, 260.0);
+        // A virtual machine's part of it, measured: 64 MiB are there, 128 are half there, 256 and more are not.
+        let guest = [(32.0, 51.4), (64.0, 55.9), (128.0, 28.7), (256.0, 19.8), (512.0, 18.1)];
+        let found = seen(&guest, Some(52e9)).unwrap();
+        assert!(found.rate == 18.1e9 && found.held.is_some_and(|held| (128.0..160.0).contains(&held)), "{found:?}");
+        // All of it is there.
+        assert_eq!(seen(&[(128.0, 52.0), (256.0, 50.0), (650.0, 20.0)], Some(52e9)), Some(Beyond { rate: 20e9, held: None }));
+        // Its end was not reached, or what lies behind it not yet; memory may be as fast.
+        assert_eq!(seen(&[(128.0, 52.0), (256.0, 50.0)], Some(52e9)), None);
+        assert_eq!(seen(&[(128.0, 52.0), (256.0, 28.0)], Some(52e9)), None);
+        assert_eq!(seen(&[(650.0, 50.0)], Some(52e9)), Some(Beyond { rate: 50e9, held: None }));
+        // Nothing was read of the level itself, or nothing at all.
+        assert_eq!((seen(&[(650.0, 50.0)], None), seen(&[], None)), (Some(Beyond { rate: 50e9, held: None }), None));
+        assert!(free().is_none_or(|free| free > 1 << 20));
     }
 
     /// Each number is the best of its own round: a slow clock in one of them makes no units.
@@ -471,7 +554,7 @@ mod tests {
             clock,
             fma,
             loads: fma,
-            read: [Some(fma), None, None],
+            read: [Some(fma), None],
             wait: [Some(wait), None, None],
             pages: [wait; WALKED.len()],
             wakes: vec![1e3 * wait, 2e3 * wait],

@@ -31,7 +31,7 @@ pub fn host_profile() -> Profile {
 const KEPT: Duration = Duration::from_secs(24 * 3600);
 
 /// Which measurements are kept: another number where they are made in another way.
-const FORMAT: &str = "5";
+const FORMAT: &str = "6";
 
 /// What was measured of the CPU.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -44,6 +44,8 @@ struct Measured {
     loads: Option<f64>,
     /// Bytes per second that all cores read from L2, L3 and memory; `None` where a level is missing, or longer than what is walked through.
     read: [Option<f64>; 3],
+    /// Bytes that the last level holds of what these cores read, all instances of it, where that is less than it says.
+    held: Option<f64>,
     /// Cycles that a line of these takes which the one before names.
     latency: [Option<f64>; 3],
     /// Pages of 4 KiB whose translations are held, and the cycles that one takes that is not.
@@ -396,7 +398,7 @@ fn memory(host: &Host, rate: Rate) -> Memory {
     let seconds = |ns: f64| Cycles(ns * 1e-9 * rate.hertz);
     let [l2_read, l3_read, memory_read] = host.measured.map_or([None; 3], |found| found.read);
     let read = |found: Option<f64>, otherwise: Fact<BytesPerSecond>| match found {
-        Some(rate) => measured(BytesPerSecond, rate, "all cores at once read memory of their own in order, the fastest of 36 passes"),
+        Some(rate) => measured(BytesPerSecond, rate, "all cores at once read memory of their own in order, the fastest of many passes"),
         None => otherwise,
     };
     let [l2_wait, l3_wait, memory_wait] = host.measured.map_or([None; 3], |found| found.latency);
@@ -405,6 +407,15 @@ fn memory(host: &Host, rate: Rate) -> Memory {
             measured(Cycles, cycles, "one core asks for a line when the one before has come, in no order; the fastest of 36 spans")
         }
         None => otherwise,
+    };
+    // What others leave of a last level that they share, as on a machine that is part of a larger one, counts for these cores.
+    let held = |level: Cache| match (host.measured.and_then(|found| found.held), level.instances.get()) {
+        (Some(bytes), Some(&instances)) => {
+            let of = |part: f64| Bytes((part * bytes / f64::from(instances)).round());
+            let how = "all cores at once read twice as much memory again and again: where half of it comes from behind this level";
+            Cache { bytes: Fact::between(of(0.7), of(1.0), of(1.4), Source::Measured, how), ..level }
+        }
+        _ => level,
     };
     Memory {
         texture_l1: Cache::absent("a CPU has no texture units: images are emulated by loads and arithmetic"),
@@ -421,7 +432,7 @@ fn memory(host: &Host, rate: Rate) -> Memory {
             read(l2_read, rate.bytes([10.0, 32.0, 64.0], "half a line to a line between L1 and L2 at best")),
             wait(l2_wait, assumed(Cycles(10.0), Cycles(14.0), Cycles(20.0), "12 to 17 cycles on most cores")),
         ),
-        llc: cache(
+        llc: held(cache(
             host,
             l3,
             read(l3_read, rate.bytes([3.0, 10.0, 32.0], "sliced caches behind a mesh or ring, shared by all cores")),
@@ -429,7 +440,7 @@ fn memory(host: &Host, rate: Rate) -> Memory {
                 l3_wait,
                 assumed(Cycles(30.0), Cycles(50.0), Cycles(120.0), "40 to 50 cycles on client parts, twice that on large servers"),
             ),
-        ),
+        )),
         dram_bandwidth: read(
             memory_read,
             assumed(

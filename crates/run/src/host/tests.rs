@@ -57,6 +57,7 @@ fn what_was_measured_replaces_assumptions() {
         fma: Some(32.2),
         loads: Some(31.8),
         read: [Some(4e11), None, Some(6e10)],
+        held: Some(700e3),
         latency: [Some(15.2), Some(210.0), None],
         pages: Some((95, 7.12)),
         wake: Some([24e-6, 31e-6, 40e-6]),
@@ -76,6 +77,9 @@ fn what_was_measured_replaces_assumptions() {
     assert_eq!([m.l2.bandwidth.get(), m.dram_bandwidth.get()], [4e11, 6e10].map(BytesPerSecond).each_ref().map(Some));
     assert_eq!((m.tlb.reach.get(), m.tlb.miss_latency.get()), (Some(&Bytes(95.0 * 4096.0)), Some(&Cycles(7.12))));
     assert_eq!([m.l2.latency.get(), m.llc.latency.get()], [Some(&Cycles(15.2)), Some(&Cycles(210.0))]);
+    // Others have the rest of the last level.
+    assert!(matches!(m.llc.bytes, Fact::Known { value: Bytes(350e3), source: Source::Measured, .. }), "{:?}", m.llc.bytes);
+    assert_eq!(m.l2.bytes.get(), Some(&Bytes(1_048_576.0)));
     // What was not measured is assumed, at the measured clock.
     assert!(matches!(m.llc.bandwidth, Fact::Known { value: BytesPerSecond(v), source: Source::Assumed, .. } if v == 20.0 * 3.97e9));
 }
@@ -89,6 +93,7 @@ fn what_is_kept_is_read_back_unless_it_makes_no_sense() {
         fma: None,
         loads: None,
         read: [None, Some(1e10), None],
+        held: None,
         latency: [None; 3],
         pages: None,
         wake: Some([1e-5, 2e-5, 3e-5]),

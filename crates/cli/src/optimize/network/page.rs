@@ -19,6 +19,8 @@ pub struct Layer {
     config: String,
     predicted_s: Seconds,
     time_s: Option<Seconds>,
+    /// Of all times, the shortest.
+    fastest_s: Option<Seconds>,
     tag: Option<Tag>,
     /// Timed over predicted.
     ratio: Option<f64>,
@@ -56,7 +58,7 @@ pub struct Memory {
 
 /// The kernels in order.
 pub fn layers(network: &Network, done: &Done) -> Vec<Layer> {
-    let times = done.run.step_times();
+    let (times, fastest) = (done.run.step_times(), done.run.fastest_steps());
     let whole: f64 = times.iter().map(|time| time.0).sum();
     let all = done.choice.kernels_time(network).0;
     let layer = |(n, step): (usize, &warpsight_engine::network::Step)| {
@@ -70,6 +72,7 @@ pub fn layers(network: &Network, done: &Done) -> Vec<Layer> {
             config: config(&tuned.knobs),
             predicted_s: tuned.estimate.time,
             time_s: time,
+            fastest_s: fastest.get(n).copied(),
             tag: time.and(done.run.source).map(Tag::from),
             ratio: time.map(|time| time.0 / tuned.estimate.time.0),
             share_percent: 100.0 * share,

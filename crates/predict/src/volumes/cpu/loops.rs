@@ -1,5 +1,6 @@
 //! Instructions of a launch as loops of vectors.
 
+use super::overlapped;
 use crate::time::{Limit, has_barrier};
 use crate::volumes::kernel::subject::{Field, Touch, Var};
 use smallvec::SmallVec;
@@ -288,16 +289,16 @@ impl<'a> Loops<'a> {
         let known = on.execution.lsu_lanes.known_as("execution.lsu_lanes");
         let vectors = (spills + elements.moved) * self.pieces(self.vector());
         let l1_cycles = known.as_ref().map_or(0.0, |_| self.rows * self.steps() * (found.memory + vectors) / LOADS);
-        let limits = vec![
-            (Limiter::Launch, Ok(Seconds(start + per_core(groups * GROUP).0))),
-            (Limiter::Fp, fp(self, elements.spread, on).map(|cycles| Seconds(per_core(cycles).0 * share))),
-            (Limiter::Issue, issue.map(|cycles| Seconds(per_core(cycles).0 * share))),
-            (Limiter::L1, known.map(|_| Seconds(per_core(l1_cycles).0 * share))),
-            (
-                Limiter::Latency,
-                waits.or_else(|unknown| if chain > 0.0 { Ok(0.0) } else { Err(unknown) }).map(|waits| per_core(waits.max(chain) * share)),
-            ),
-        ];
+        let units = [(Limiter::Fp, fp(self, elements.spread, on)), (Limiter::Issue, issue), (Limiter::L1, known.map(|_| l1_cycles))];
+        // Of a chain, what no unit fills is waited for.
+        let busiest = units.iter().filter_map(|own| own.1.as_ref().ok().copied()).fold(0.0, f64::max);
+        let waits = match waits {
+            Err(unknown) if chain <= 0.0 => Err(unknown),
+            waits => Ok(waits.unwrap_or(0.0) + overlapped([busiest, chain]) - busiest),
+        };
+        let mut limits = vec![(Limiter::Launch, Ok(Seconds(start + per_core(groups * GROUP).0)))];
+        let cycles = units.into_iter().chain([(Limiter::Latency, waits)]);
+        limits.extend(cycles.map(|(limiter, own)| (limiter, own.map(|cycles| per_core(cycles * share)))));
         Ok((limits, l1_cycles))
     }
 

@@ -139,6 +139,29 @@ fn a100_memory_and_registers() {
     near(&found, "buffer.l1.bandwidth", 108.0 * 128.0 * 1.41e9, 0.15);
 }
 
+/// Where the largest group is no power of two, and parts of it are no whole warps, all units have work, and the same.
+#[test]
+fn all_units_of_a_core_compute() {
+    let wide = [("core.wave", 64.0), ("residency.warp", 64.0), ("core.lanes", 128.0), ("core.ports", 4.0), ("core.alu_latency", 6.0)];
+    let (mut device, _file) = silicon("mali-g76", &[&wide[..], &[("core.count", 2.0), ("residency.registers", 94_208.0)]].concat());
+    let found = probed(&mut *device, &["arithmetic"], &[]);
+    for key in ["peak.fp32", "peak.fp32_x2"] {
+        near(&found, key, 2.0 * 4.0 * 128.0 * 2.0 * 800e6, 0.03);
+    }
+    // One warp of each waits for the end of loops.
+    near(&found, "peak.fp32_one_core", 4.0 * 128.0 * 2.0 * 800e6, 0.1);
+}
+
+/// Fetches that the cache of texels never holds go as fast as what lies behind it.
+#[test]
+fn second_levels_that_images_are_read_through() {
+    for (id, first, second, truth) in [("sim:adreno640", 1024.0, 131_072.0, 99.8e9), ("sim:mali-g76", 8192.0, 262_144.0, 15.8e9)] {
+        let mut device = opened(id);
+        let capacities = [("texture.l1.capacity_bytes", first), ("texture.l2.capacity_bytes", second)];
+        near(&probed(&mut *device, &["bandwidth"], &capacities), "texture.l2.bandwidth", truth, 0.05);
+    }
+}
+
 /// A second level is told from the first by what no group finds there that another brought: where a core holds so few groups at once that
 /// others come where they just were, and where it is hardly larger than the first.
 #[test]

@@ -13,10 +13,12 @@ use warpsight_ir::profile::{Fact, Source};
 use warpsight_run::DeviceInfo;
 
 const NAME: &str = "arithmetic";
-/// Groups for every core in a launch of all: a number that most numbers of schedulers divide.
-const EACH: u32 = 96;
-/// What a launch of all cores may look like: the part of a full group that groups are, and the chains of a work-item.
-const SHAPES: [(u32, u32); 4] = [(8, 4), (32, 4), (8, 16), (1, 4)];
+/// Work-items of a group that are whole warps of any device: parts of the largest group may not be, as those of 384 by warps of 64.
+const WHOLE: u32 = 128;
+/// Groups of so many for every core in a launch of all: a number that most numbers of schedulers divide.
+const EACH: u32 = 48;
+/// What a launch of all cores may look like: work-items of a group, if there may be so many, and the chains of each.
+const SHAPES: [(u32, u32); 4] = [(WHOLE, 4), (WHOLE / 4, 4), (WHOLE, 16), (u32::MAX, 4)];
 /// Chains of one warp that keep its scheduler busy, whatever the latency.
 const BUSY: u32 = 32;
 /// Numbers of a vector.
@@ -72,20 +74,26 @@ fn latency(asked: &Asked) -> Answer<Spread> {
 /// Operations a second of all cores.
 fn peak(asked: &Asked, full: u32) -> Answer<Spread> {
     let cores = cores(asked, full)?.0;
-    fastest(SHAPES.into_iter().map(|(part, chains)| {
-        let groups = cores * EACH * part / SHAPES[0].0;
-        rate(asked, &Chains { groups, lanes: (full / part).max(1), chains, steps: 256 / chains, waits: false }.kernel())
+    fastest(SHAPES.into_iter().map(|(lanes, chains)| {
+        let lanes = lanes.min(full);
+        rate(asked, &Chains { groups: cores * (EACH * WHOLE).div_ceil(lanes), lanes, chains, steps: 256 / chains, waits: false }.kernel())
     }))
 }
 
 /// Operations a second of one core: of one group of as many work-items as there may be, which has it for itself.
 fn one_core(asked: &Asked, full: u32) -> Answer<Spread> {
-    // The units of a core share the warps of the group: two, four or three of them evenly.
-    let shapes = [4, 16].into_iter().flat_map(|chains| [full, full / 4 * 3].map(|lanes| (lanes.max(1), chains)));
+    let shapes = [4, 16].into_iter().flat_map(|chains| shared(full).map(|lanes| (lanes, chains)));
     fastest(shapes.map(|(lanes, chains)| {
         let kernel = Chains { groups: 1, lanes, chains, steps: 256 / chains, waits: false }.kernel();
         Ok(asked.trip(&kernel)?.under(kernel.amounts.operations))
     }))
+}
+
+/// Work-items of large groups, whose warps the units of a core share evenly where they are two, four or three: as many as there may be, and a
+/// power of two and three quarters of it, since that may be neither.
+fn shared(full: u32) -> [u32; 3] {
+    let even = 1 << full.ilog2();
+    [full, even, (even / 4 * 3).max(1)]
 }
 
 /// Operations a second of a kernel that all cores work on.
@@ -110,11 +118,11 @@ fn of_halves(asked: &Asked, full: u32) -> Answer<Spread> {
 }
 
 /// Operations a second of all cores on vectors of so many numbers: of many groups, the last of which may leave units of a core without work, and of
-/// one group for each core, which its units share evenly where they are two, four or three.
+/// one group for each core.
 fn of_vectors(asked: &Asked, full: u32, width: u32, of: Of) -> Answer<Spread> {
     let cores = cores(asked, full)?.0;
-    let shapes = [(cores * EACH, full / SHAPES[0].0), (cores, full), (cores, full / 4 * 3)];
-    fastest(shapes.map(|(groups, lanes)| rate(asked, &Vectors { groups, lanes: lanes.max(1), width, of }.kernel())))
+    let shapes = std::iter::once((cores * EACH, WHOLE.min(full))).chain(shared(full).map(|lanes| (cores, lanes)));
+    fastest(shapes.map(|(groups, lanes)| rate(asked, &Vectors { groups, lanes, width, of }.kernel())))
 }
 
 /// Hz, as the driver says it.

@@ -2,13 +2,14 @@
 
 use super::ask::{self, Answer, Asked, Series, Spread, Stop, go_on, if_possible, points, told};
 use super::cores::{cores, full};
-use super::kernels::loads::{Constants, Fetches, Locals, Stores};
+use super::kernels::loads::{Constants, Fetches, Locals, Stores, Texels};
 use super::kernels::streams::{LANES, Streamed, Swept};
 use super::registers;
 use super::steady::plan;
 use super::timer::unknown;
 use super::{Aspect, Seen};
 use crate::finding::WALKED_MEMORY;
+use crate::kernels::walk::Route;
 use crate::{Context, Curve, Findings, Needs, Phase, Scale};
 use warpsight_ir::profile::Fact;
 use warpsight_ir::{ImageFormat, ImageKind};
@@ -56,6 +57,7 @@ pub(super) fn aspect() -> Aspect {
                     go_on(stream(asked, limits, |groups| Streamed::read(groups, seed)))?;
                     go_on(stream(asked, limits, |groups| Streamed::written(groups, 4, seed)))?;
                     go_on(images(asked, limits))?;
+                    go_on(images_apart(asked, limits))?;
                     go_on(local(asked, limits))?;
                     go_on(constant(asked, limits))?;
                     if limits.images { go_on(stored(asked, limits)) } else { Ok(()) }
@@ -74,6 +76,8 @@ struct Limits {
     largest: u64,
     /// Whether there are images.
     images: bool,
+    /// Bytes of the largest image of one row.
+    row: u64,
 }
 
 impl Limits {
@@ -82,7 +86,8 @@ impl Limits {
         let cache = Context { device, scale, seed: 0 }.l2_bytes();
         let largest = if scale == Scale::Tiny { 64 << 10 } else { LARGEST.max(CACHES * cache) };
         let images = device.limits.image_2d.is_some_and(|(width, height)| width.min(height) >= ROWS);
-        Self { full: full(device), largest: largest.min(memory), images }
+        let row = Route::Image(ImageKind::Image1dBuffer).most_bytes(device);
+        Self { full: full(device), largest: largest.min(memory), images, row }
     }
 }
 
@@ -95,15 +100,29 @@ fn reads(asked: &Asked, limits: Limits, seed: u64) -> Answer<Series<u64>> {
 /// The same by so few groups that no two read one place at once, and all run at once, where the others do not: what one brings to a core's cache,
 /// another would find there, and so would one that begins where another just was.
 fn reads_apart(asked: &Asked, limits: Limits, seed: u64) -> Answer<Series<u64>> {
-    let cores = cores(asked, limits.full)?.0;
     let chunk = Swept::new(1, 4, SMALLEST, seed).trip_bytes();
+    let few = few(asked, limits, chunk, limits.largest)?.into_iter().filter(|(_, few)| !few.all);
+    few.map(|(footprint, few)| Ok((footprint, swept(asked, few.groups, footprint, seed)?))).collect()
+}
+
+/// Groups that run at once.
+struct Few {
+    groups: u32,
+    /// Whether they are as many as keep units busy.
+    all: bool,
+}
+
+/// By footprint how many groups can read it in chunks of so many bytes with no two of them at one place, all at once, as many for each core.
+fn few(asked: &Asked, limits: Limits, chunk: u64, largest: u64) -> Answer<Vec<(u64, Few)>> {
+    let cores = cores(asked, limits.full)?.0;
     let most = cores * EACH;
     let at_once = if_possible(registers::at_once_of(asked, registers::waiting(VALUES, LANES.min(limits.full)), most))?.unwrap_or(most);
-    // As many for each core. At most as many as there are places.
-    let groups = |footprint: u64| (footprint / chunk).min(at_once.into()) as u32 / cores * cores;
-    let few = footprints(limits).take_while(|footprint| *footprint <= APART).map(|footprint| (footprint, groups(footprint)));
-    let few = few.filter(|(_, groups)| *groups > 0 && *groups < cores * EACH);
-    few.map(|(footprint, groups)| Ok((footprint, swept(asked, groups, footprint, seed)?))).collect()
+    let few = |footprint: u64| {
+        let groups = (footprint / chunk).min(at_once.into()) as u32 / cores * cores;
+        (footprint, Few { groups, all: groups == most })
+    };
+    let footprints = footprints(limits).take_while(|footprint| *footprint <= APART.min(largest));
+    Ok(footprints.map(few).filter(|(_, few)| few.groups > 0).collect())
 }
 
 fn footprints(limits: Limits) -> impl Iterator<Item = u64> {
@@ -141,6 +160,20 @@ fn images(asked: &Asked, limits: Limits) -> Answer<Series<u64>> {
     let by_size = |launch| IMAGES.into_iter().map(|sides| rate(sides, launch)).collect::<Answer<Series<u64>>>();
     let all = FETCHING.into_iter().map(by_size).collect::<Answer<Vec<_>>>()?;
     Ok(all.into_iter().max_by(|a, b| fastest(a).value.total_cmp(&fastest(b).value)).unwrap_or_default())
+}
+
+/// Bytes a second of texels by the bytes of an image of one row, fetched from by so few groups as [`reads_apart`] has.
+fn images_apart(asked: &Asked, limits: Limits) -> Answer<Series<u64>> {
+    let lanes = LANES.min(limits.full);
+    let texel = u64::from(Route::Image(ImageKind::Image1dBuffer).unit());
+    let chunk = texel * u64::from(Texels::chunk(lanes));
+    let rate = |(footprint, few): (u64, Few)| {
+        let kernel = Texels { groups: few.groups, lanes, places: (footprint / texel) as u32 }.kernel();
+        // The longer launch goes on where the shorter one ends: with one trip alone groups would find what they brought the pass before.
+        let trips = asked.lasting(&kernel, footprint / (chunk * u64::from(few.groups)))?;
+        Ok((footprint, asked.between(&kernel, trips, 2 * trips)?.under(kernel.amounts.bytes)))
+    };
+    few(asked, limits, chunk, limits.row)?.into_iter().map(rate).collect()
 }
 
 /// The median of the best rates, which are equal but for noise.
@@ -187,11 +220,16 @@ fn analyse(seen: &Seen) -> Findings {
     let written = || stream(&asked, limits, |groups| Streamed::written(groups, 4, seed));
     // Both go through memory, and no more than it can do.
     let best = told(ask::fastest([read(), written()]));
-    let hidden = reads.as_ref().ok().zip(best.as_ref().ok()).and_then(|(rates, best)| hidden(rates, best.value, seen.found));
+    let mut hidden = None;
     match reads {
         Ok(rates) => {
             let apart = told(if_possible(reads_apart(&asked, limits, seed))).map(Option::unwrap_or_default);
             levels(&mut found, &rates, apart.as_deref(), seen.found);
+            hidden = match (&apart, &best) {
+                (Ok(apart), Ok(best)) => self::hidden(&rates, apart, best.value, seen.found),
+                (Err(why), _) => Some(why.clone()),
+                _ => None,
+            };
             if let Some(apart) = apart.ok().filter(|apart| !apart.is_empty()) {
                 found.curves.push(curve("bytes a second that are read against footprint, no place by two groups at once", &apart));
             }
@@ -236,13 +274,39 @@ fn analyse(seen: &Seen) -> Findings {
         }
     };
     found.number("image.write_bandwidth", stores);
-    for level in ["texture.l2", "texture.l3"].into_iter().filter(|level| seen.found.get(&format!("{level}.capacity_bytes")).is_some()) {
-        // Groups of a core that fetch the same rows find in the first level what others brought.
-        let way = level.replace("texture", "buffer");
-        let why = format!("fetches that no two groups of a core make of the same rows are not timed; `{way}.bandwidth` is that of loads");
-        unknown(&mut found, &[&format!("{level}.bandwidth")], &why);
+    let behind = ["l1", "l2", "l3"].map(|level| seen.found.get(&format!("texture.{level}.capacity_bytes")));
+    if behind[1].is_some() {
+        let apart = told(images_apart(&asked, limits));
+        for (inner, level) in [(0, "l2"), (1, "l3")] {
+            if let (Some(inner), Some(own)) = (behind[inner], behind[inner + 1]) {
+                let fact = match &apart {
+                    Ok(rates) => behind_images(rates, inner, own),
+                    Err(why) => Fact::unknown(why.as_str()),
+                };
+                found.number(format!("texture.{level}.bandwidth"), fact);
+            }
+        }
+        if let Ok(rates) = apart {
+            found.curves.push(curve("bytes a second of texels against an image of one row, no place by two groups at once", &rates));
+        }
     }
     found
+}
+
+/// The rate of a level that images are read through, behind one of `inner` bytes.
+fn behind_images(rates: &[(u64, Spread)], inner: f64, own: f64) -> Fact<f64> {
+    // What replaces the least recently used line holds nothing of twice as much.
+    let far = [4.0, 2.0].map(|times| within(rates, times * inner, own)).into_iter().find(|far| !far.is_empty());
+    // Few groups do not keep a level busy that small footprints have room for.
+    far.map_or_else(
+        || Fact::unknown(format!("no image is large enough for {inner} bytes not to hold it, and small enough for {own}")),
+        |far| fastest(&far).fact(format!("fetches of {} images of this level that are read apart, the fastest", far.len())),
+    )
+}
+
+/// Those of footprints of so many bytes.
+fn within(rates: &[(u64, Spread)], least: f64, most: f64) -> Series<u64> {
+    rates.iter().copied().filter(|(bytes, _)| (least..=most).contains(&(*bytes as f64))).collect()
 }
 
 /// Footprints so many times as large as a cache find little in it.
@@ -251,14 +315,20 @@ const FAR: f64 = 4.0;
 const LITTLE: f64 = 1.5;
 
 /// That reads are from a cache which walks did not find, so that these need not have ended in memory: footprints far beyond those that they found
-/// are much faster than memory.
-fn hidden(rates: &[(u64, Spread)], memory: f64, known: &Findings) -> Option<String> {
+/// are much faster than memory. What more groups read than have places of their own says nothing of that: one finds what another brought.
+fn hidden(rates: &[(u64, Spread)], apart: &[(u64, Spread)], memory: f64, known: &Findings) -> Option<String> {
     let ways = ["buffer", "texture"].into_iter().flat_map(|way| ["l1", "l2", "l3"].map(|level| format!("{way}.{level}.capacity_bytes")));
     let largest = ways.filter_map(|key| known.get(&key)).fold(0.0, f64::max);
-    let far = rates.iter().filter(|(bytes, _)| largest > 0.0 && *bytes as f64 >= FAR * largest);
+    let far = each(rates, apart).into_iter().filter(|(bytes, _)| largest > 0.0 && *bytes as f64 >= FAR * largest);
     let (bytes, rate) = far.max_by(|a, b| a.1.value.total_cmp(&b.1.value)).filter(|(_, rate)| rate.value > LITTLE * memory)?;
     let times = rate.value / memory;
     Some(format!("{bytes} bytes are read {times:.1} times as fast as memory: beyond the last cache that walks found there is another"))
+}
+
+/// The rates of all footprints: those of the ones that were read apart, and what was read by many of the others.
+fn each(rates: &[(u64, Spread)], apart: &[(u64, Spread)]) -> Series<u64> {
+    let many = |(bytes, _): &&(u64, Spread)| apart.iter().all(|(other, _)| other != bytes);
+    apart.iter().chain(rates.iter().filter(many)).copied().collect()
 }
 
 /// Sizes in a row whose rates are about the same.
@@ -271,19 +341,13 @@ fn plateaus(rates: &[(u64, Spread)]) -> Vec<&[(u64, Spread)]> {
 /// level, what there was no time to read apart is not known.
 fn levels(found: &mut Findings, rates: &[(u64, Spread)], apart: Result<&[(u64, Spread)], &String>, known: &Findings) {
     let capacity = |key: &str| known.get(&format!("buffer.{key}.capacity_bytes"));
-    let within = |rates: &[(u64, Spread)], least: f64, most: f64| -> Series<u64> {
-        rates.iter().copied().filter(|(bytes, _)| (least..=most).contains(&(*bytes as f64))).collect()
-    };
     let beneath = "the level's size is not known, and no two levels of rates lie beyond the first level".to_owned();
     let second = match (capacity("l1"), capacity("l2"), apart) {
         (None, Some(second), _) => Ok(within(rates, 0.0, second)),
         (Some(_), Some(_), Err(why)) => Err(why),
         // Of a footprint so much larger the first level holds little when a group comes to it again, and nothing that another brought.
         (Some(first), Some(second), Ok(apart)) => {
-            let few = |(bytes, _): &(u64, Spread)| apart.iter().all(|(other, _)| other != bytes);
-            let many: Series<u64> = rates.iter().copied().filter(few).collect();
-            let all = [apart, &many].concat();
-            let far = within(&all, 4.0 * first, second);
+            let far = within(&each(rates, apart), 4.0 * first, second);
             // What replaces the least recently used line holds nothing of twice as much.
             Ok(if far.is_empty() { within(apart, 2.0 * first, second) } else { far })
         }
@@ -345,10 +409,14 @@ mod tests {
         let mut known = Findings::default();
         known.number("buffer.l1.capacity_bytes", Fact::known(262_144.0, warpsight_ir::profile::Source::Simulated, "planted"));
         let rates = |second: f64| [(262_144, 33e12), (MIB, second), (16 * MIB, second)].map(|(bytes, rate)| (bytes, Spread::exact(rate)));
-        let why = hidden(&rates(7.0e12), 4.3e12, &known).expect("seven is more than four");
+        let why = hidden(&rates(7.0e12), &[], 4.3e12, &known).expect("seven is more than four");
         assert!(why.contains("1.6 times as fast as memory"), "{why}");
-        assert_eq!(hidden(&rates(5.0e12), 4.3e12, &known), None);
-        assert_eq!(hidden(&rates(7.0e12), 4.3e12, &Findings::default()), None);
+        assert_eq!(hidden(&rates(5.0e12), &[], 4.3e12, &known), None);
+        assert_eq!(hidden(&rates(7.0e12), &[], 4.3e12, &Findings::default()), None);
+        // Read by few groups, the smaller of them is as slow as memory: many found what others brought.
+        let mut shared = rates(7.0e12);
+        shared[2].1 = Spread::exact(4.3e12);
+        assert_eq!(hidden(&shared, &[(MIB, Spread::exact(4.3e12))], 4.3e12, &known), None);
     }
 
     /// A second level of 50 MiB, whose rate no footprint of the first one tells.

@@ -181,6 +181,9 @@ impl Silicon {
         judge("schedulers of a core", self.number("core.ports"), get("warp.at_once"), &within(0.05));
         let rates = self.rates();
         judge("texture bandwidth", rates.texture, get("texture.l1.bandwidth"), &within(0.05));
+        if get("texture.l2.capacity_bytes").is_some() {
+            judge("L2 bandwidth for images", rates.texels, get("texture.l2.bandwidth"), &within(0.05));
+        }
         judge("DRAM bandwidth", rates.dram, get("dram.bandwidth"), &within(0.05));
         // Whose bandwidth is asked for only sizes tell, which are judged by themselves.
         if get("buffer.l2.capacity_bytes").is_some() {
@@ -243,7 +246,10 @@ impl Silicon {
         // Steps of 8 lanes, or of 2 whose texels are wide.
         let (steps, units) = if adreno { ((wave / 8.0).ceil(), number("core.ports")) } else { ((wave / 2.0).ceil() * 2.0, 1.0) };
         let texture = whole(steps * number("texture.step") + number("texture.wave_overhead"), units * number("core.count"));
-        Rates { unit, l2: l2.min(unit), dram: dram.min(l2).min(unit), texture }
+        // Each line comes alone, of whole sectors; a unit's cache takes 32 bytes a cycle, or 16.
+        let (line, sector, fill) = (number("texture.cache.line"), if adreno { 32.0 } else { 64.0 }, if adreno { 32.0 } else { 16.0 });
+        let texels = (l2 * (line / sector).min(1.0)).min(clock * units * number("core.count") * fill).min(texture);
+        Rates { unit, l2: l2.min(unit), dram: dram.min(l2).min(unit), texture, texels }
     }
 
     /// Of a word whose row is not open: its issue, its way through caches and channel, and the change of row.
@@ -267,6 +273,7 @@ struct Rates {
     l2: f64,
     dram: f64,
     texture: f64,
+    texels: f64,
 }
 
 /// Numbers by chance beyond those that choose a silicon: a clock, and units that are slower than what a core computes with what they bring.

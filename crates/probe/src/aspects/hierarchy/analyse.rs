@@ -224,7 +224,7 @@ fn found(findings: &mut Findings, seen: &[Timed], route: &Known, levels: &Levels
                 findings.number(key("ways"), Fact::unknown(why));
             }
         }
-        findings.number(key("latency_s"), about(levels.latency(n)));
+        findings.number(key("latency_s"), about(route.latency(levels, n)));
         let unseen = "no distance at which the second of two near places takes longer";
         let fetched = line.map_or(Fact::unknown(unseen), |line| exact(line.into()));
         findings.number(key("fetch_bytes"), fetched.clone());
@@ -245,7 +245,7 @@ fn found(findings: &mut Findings, seen: &[Timed], route: &Known, levels: &Levels
             findings.number(format!("{word}.translation.l1.{of}"), Fact::unknown(&*why));
         }
     }
-    let last = levels.latency(levels.caches.len());
+    let last = route.latency(levels, levels.caches.len());
     // Constants are too few to reach beyond every cache.
     let beyond = route.name != Route::Constant && levels.caches.last().is_some_and(|level| route.reach() >= BEYOND * level.bytes);
     if beyond {

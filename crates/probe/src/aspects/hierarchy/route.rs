@@ -42,6 +42,9 @@ const LARGEST: f64 = 16384.0;
 const LEAST_LINE: u32 = 16;
 /// As many steps miss as can, or as others, where so many do.
 const ALL: f64 = 0.9;
+/// Steps of a walk are answered by a level but for this part, and so many walks tell what one takes.
+const WHOLLY: f64 = 0.01;
+const SEVERAL: usize = 3;
 /// Lines of a cache whose line is looked for at several strides: of larger ones what a miss brings is taken for it.
 const SMALL: f64 = 1024.0;
 
@@ -119,6 +122,18 @@ impl Known {
             }
         }
         if steps.is_empty() { vec![LIKELY_LINE.max(self.name.unit())] } else { steps }
+    }
+
+    /// Seconds of a step that the level behind so many caches answers: the middle of the walks that it answers wholly. Where there are few, what
+    /// explains all walks together, which leaves some error to each.
+    pub(super) fn latency(&self, levels: &Levels, after: usize) -> f64 {
+        let (near, far) = levels.caches.split_at(after);
+        let missed = |level: &Level, point: &Point| level.victims.share(level.bytes, point.bytes);
+        let wholly = |point: &&Point| {
+            near.iter().all(|level| missed(level, point) >= 1.0 - WHOLLY) && far.iter().all(|level| missed(level, point) <= WHOLLY)
+        };
+        let own: Vec<f64> = self.points.iter().filter(wholly).map(|point| point.seconds).collect();
+        if own.len() >= SEVERAL { middle(own) } else { levels.latency(after) }
     }
 
     /// The stride of walks by their range.
@@ -403,4 +418,26 @@ fn paged(level: &Level, grain: u32) -> impl Iterator<Item = (u64, u32)> + use<> 
 /// Distances within pairs on a way to memory.
 pub(super) fn distances(route: Route) -> impl Iterator<Item = u32> {
     PAIRS.into_iter().filter(move |on| *on >= route.unit())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fit::levels::Victims;
+
+    /// Walks right behind the first level's end take longer than farther ones, which the second answers as well: no curve does so.
+    #[test]
+    fn a_level_takes_what_its_walks_take() {
+        let level = |bytes: f64, miss: f64| Level { bytes, between: (bytes, bytes), victims: Victims::Lru(65.0), miss };
+        let levels = Levels { first: 38.4, caches: vec![level(16384.0, 34.9), level(262_144.0, 162.0)], error: 0.0 };
+        let walks =
+            [(20, 83.4), (23, 81.7), (27, 79.5), (32, 76.3), (46, 71.5), (65, 71.5), (92, 71.5), (131, 71.5), (185, 71.5), (220, 71.5)];
+        let points = walks.map(|(kib, seconds)| Point { bytes: 1024.0 * f64::from(kib), seconds, noise: 0.002 });
+        let seen = |points: &[Point]| Known { points: points.into(), ..Known::fitted(&[], Route::Buffer, |_| None) };
+        assert!((levels.latency(1) - 73.3).abs() < 1e-9);
+        assert_eq!(seen(&points).latency(&levels, 1), 71.5);
+        // Few walks, of which each may be off, say less than all together.
+        assert_eq!(seen(&points[8..]).latency(&levels, 1), levels.latency(1));
+        assert_eq!(seen(&points).latency(&levels, 0), 38.4);
+    }
 }

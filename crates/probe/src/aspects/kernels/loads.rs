@@ -3,6 +3,7 @@
 use super::{COUNTS, Kernel, constants, expect};
 use crate::aspects::ask::Trips;
 use crate::kernels::texels::Picture;
+use crate::kernels::walk::Route;
 use crate::kernels::{lines, numbers, output, program};
 use crate::{Amounts, Measurement};
 use std::sync::Arc;
@@ -144,6 +145,69 @@ impl Constants {
             judge: Arc::new(move |trips, found| {
                 let end = |lane: u32| sum(lane.into(), 1, trips * u64::from(LOADS), places.into());
                 expect(found, [end(0), end(lanes - 1)])
+            }),
+        }
+    }
+}
+
+/// Fetches of all texels of an image of one row, over and over. Groups begin as far from each other as there is room: no two of a core are near.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Texels {
+    pub(crate) groups: u32,
+    pub(crate) lanes: u32,
+    /// Texels of the image, a power of two.
+    pub(crate) places: u32,
+}
+
+impl Texels {
+    /// Texels that a group of so many lanes fetches in a trip.
+    pub(crate) fn chunk(lanes: u32) -> u32 {
+        LOADS * lanes
+    }
+
+    pub(crate) fn kernel(self) -> Kernel {
+        let Self { groups, lanes, places } = self;
+        let (chunk, mask, most) = (Self::chunk(lanes), places - 1, COUNTS / u64::from(4 * LOADS));
+        let apart = (places / chunk / groups).max(1) * chunk;
+        let text = format!(
+            "program texels_{places} {{
+               size trips in 0..={most}
+               size groups in 1..={}
+               {}
+               write buffer end: f32[groups, {lanes}]
+               groups g = groups
+               lanes l = {lanes}
+               {{
+                 let start = (g * {apart} & {mask}) + l
+                 {}
+                 for i in 0..trips unroll none {{
+                   let at = start + i * {chunk}
+                   {}
+                 }}
+                 let s = {}
+                 end[g, l] = f32(lane(s, 0))
+               }}
+             }}",
+            i32::MAX as u32 / apart,
+            Route::Image(ImageKind::Image1dBuffer).declared("picture", &places.to_string()),
+            lines(LOADS, |j| format!("var s{j}: i32x4 = splat4(0)")),
+            lines(LOADS, |j| format!("s{j} = s{j} + picture@[at + {} & {mask}]", j * lanes)),
+            (0..LOADS).map(|j| format!("s{j}")).collect::<Vec<_>>().join(" + "),
+        );
+        let threads = u64::from(groups) * u64::from(lanes);
+        // Below 4.
+        let contents = (0..u64::from(places)).flat_map(|at| (held(at) as i32).to_le_bytes().repeat(4)).collect();
+        let last = u64::from(groups - 1) * u64::from(apart) + u64::from(lanes - 1);
+        Kernel {
+            name: format!("texels {places} {groups} x {lanes}"),
+            text,
+            sizes: vec![groups.into()],
+            memory: vec![Route::Image(ImageKind::Image1dBuffer).memory(places, Init::Data(contents)), output(4 * threads)],
+            shape: [groups, lanes],
+            most,
+            amounts: Amounts { bytes: (threads * u64::from(16 * LOADS)) as f64, ..Amounts::default() },
+            judge: Arc::new(move |trips, found| {
+                expect(found, [0, last].map(|start| sum(start, lanes.into(), trips * u64::from(LOADS), places.into())))
             }),
         }
     }

@@ -72,7 +72,11 @@ fn a_copy_loads_what_it_writes_too() {
     let dram = 12.0 * 16777216.0 / 4e10;
     assert!((seconds(&found, Limiter::Dram) / dram - 1.0).abs() < 1e-4);
     assert_eq!(found.limiter, Some(Limiter::Dram));
-    assert!((1.0..1.1).contains(&(found.seconds.0 / dram)), "{}", found.seconds.0 / dram);
+    assert!(
+        (1.1..1.2).contains(&(found.seconds.0 / dram)),
+        "what memory takes, and what the core does meanwhile: {}",
+        found.seconds.0 / dram
+    );
     let streaming = of(&copy(1024, "non_temporal"), &on).volumes;
     let bytes = [streaming.dram_load, streaming.dram_store].map(Option::unwrap);
     assert!(bytes.iter().all(|found| (found / 4.0 - 1.0).abs() < 1e-3), "stores that bypass the caches load nothing: {bytes:?}");
@@ -199,9 +203,9 @@ fn loops_and_barriers_change_what_runs_together() {
     let looped = star("[64, 4]").replace("[[field]]\nname = \"B\"", "[[loop]]\nname = \"k\"\ntrips = 8\n[[field]]\nname = \"B\"");
     let looped = looped.replace("load = [[\"tx\", \"ty+1\"],", "load = [{ at = [\"tx\", \"ty+1\"], in = \"k\" },");
     assert!(noted(&looped, "caches see work-items"), "{:?}", of(&looped, &cpu()).provenance);
-    // A chain of 100 multiply-adds takes 400 cycles, as often as steps do not fit the window together.
+    // A chain of 1000 multiply-adds takes 4000 cycles, as often as steps do not fit the window together.
     let chain = copy(1024, "write_back").replace("registers = 8", "registers = 8\nflops = { f32_fma = 1000 }");
-    let cycles = seconds(&of(&chain, &cpu()), Limiter::Latency) * 2.5e9 * 4.0 / (16777216.0 / 8.0);
+    let cycles = chained(&of(&chain, &cpu())) * 2.5e9 * 4.0 / (16777216.0 / 8.0);
     assert!((cycles / 4000.0 - 1.0).abs() < 0.01, "{cycles}");
 }
 
@@ -317,7 +321,9 @@ fn both_counts_know_what_launches_leave() {
         let program = warpsight_ir::text::parse(text).unwrap_or_else(|error| panic!("{error}"));
         let kernel = Kernel::of(&Checked::new(program).expect("valid")).expect("a kernel");
         let exact = report(&Work { kernel: &kernel, points: 1 }, on, &Settings::default()).unwrap_or_else(|error| panic!("{error:?}"));
-        [exact.seconds.0, Coarse::of(on, Meanwhile::default()).expect("known").seconds(&kernel).expect("known").0.0]
+        // What is waited for line by line, the coarse count leaves out.
+        let exact = exact.seconds.0 - seconds(&exact, Limiter::Latency);
+        [exact, Coarse::of(on, Meanwhile::default()).expect("known").seconds(&kernel).expect("known").0.0]
     };
     // 8 MiB, of which half is loaded before it is stored: 12 MiB from memory at 40 GB/s, or from the last level at 100.
     let mut small = cpu();
@@ -340,7 +346,8 @@ fn what_others_touch_is_gone_for_the_next_launch() {
         let (meanwhile, on) = (Meanwhile { handed: Bytes(handed), pass: Bytes(pass) }, cpu());
         let exact = InPass { meanwhile }.estimate(&kernel, &on).expect("counted");
         let coarse = Coarse::of(&on, meanwhile).expect("known").seconds(&kernel).expect("known").0;
-        assert!((coarse.0 / exact.time.0 - 1.0).abs() < 0.1, "{coarse:?} {exact:?}");
+        // What is waited for line by line, the coarse count leaves out.
+        assert!((coarse.0 / (exact.time.0 - exact.limits.of(Limiter::Latency).0) - 1.0).abs() < 0.1, "{coarse:?} {exact:?}");
         [Limiter::Llc, Limiter::Dram].map(|own| exact.limits.of(own).0)
     };
     // 256 KiB and twice as much that is stored: 0.75 MiB at 100 GB/s from the last level, at 40 from memory.
@@ -389,7 +396,7 @@ fn both_counts_know_of_loops_over_the_same() {
         [exact, Coarse::of(&on, Meanwhile::default()).expect("known").seconds(&kernel).expect("known").0.0]
     };
     // Rows of 256 KiB: a second level of 1 MiB holds one, not eight, which come from the last level again.
-    for (each, least, most) in [(1, 1.4, 1.55), (8, 2.1, 2.3)] {
+    for (each, least, most) in [(1, 1.65, 1.75), (8, 2.25, 2.45)] {
         let (all, once) = (of(each, 3), of(each, 1));
         assert!([all, once].iter().all(|[exact, coarse]| (coarse / exact - 1.0).abs() < 0.01), "{each}: {all:?} {once:?}");
         assert!((least..most).contains(&(all[0] / once[0])), "{each}: {all:?} {once:?}");
@@ -424,7 +431,7 @@ fn groups_that_meet_walk_over_all_of_a_row_first() {
 fn prefetchers_follow_what_is_written_out() {
     let waits = |unrolled: u32| KernelModel.estimate(&rows(1, 1, unrolled), &cpu()).expect("counted").limits.of(Limiter::Latency).0;
     let own = [1, 2, 8].map(waits);
-    assert!(own.iter().all(|waits| (waits / own[0] - 1.0).abs() < 0.1), "{own:?}");
+    assert!(own.iter().all(|waits| (waits / own[0] - 1.0).abs() < 0.2), "{own:?}");
     // Nor does it follow 64 rows at once, though each of them is one run.
     let many = KernelModel.estimate(&rows(64, 1, 1), &cpu()).expect("counted").limits.of(Limiter::Latency).0;
     assert!(many > 2.5 * own[0], "{many} {own:?}");
@@ -497,18 +504,16 @@ fn elements_that_wait_take_registers() {
     assert!(shared > 3.0 * plain, "{shared} {plain}");
 }
 
+/// Units of a core work side by side, and its second cache; what comes from behind that is waited for.
 #[test]
 fn units_of_a_core_work_side_by_side() {
     let sixteen = product(8, 2, 16, 1024);
     let of = |limiter| seconds(&sixteen, limiter);
     let units = [Limiter::Fp, Limiter::Issue, Limiter::L1].map(of);
     let busiest = units.into_iter().fold(0.0, f64::max);
-    let others = [Limiter::L2, Limiter::Llc, Limiter::Dram, Limiter::Latency, Limiter::Tlb].into_iter().filter_map(|limiter| {
-        let found = sixteen.limits.iter().find(|limit| limit.0 == limiter)?;
-        Some(found.1.as_ref().ok()?.0)
-    });
-    let together = others.map(|time| time.powi(4)).sum::<f64>() + busiest.powi(4);
-    let expected = of(Limiter::Launch) + together.powf(0.25);
+    let norm = |both: [f64; 2]| both.map(|own| own.powi(4)).iter().sum::<f64>().powf(0.25);
+    let waits: f64 = [Limiter::Launch, Limiter::Latency, Limiter::Tlb].map(of).iter().sum();
+    let expected = norm([busiest, of(Limiter::L2)]) + norm([Limiter::Llc, Limiter::Dram].map(of)) + waits;
     assert!((sixteen.seconds.0 / expected - 1.0).abs() < 1e-6, "{} {expected}", sixteen.seconds.0);
     assert!(units.iter().sum::<f64>() > 1.5 * busiest, "a norm of all would be told from it: {units:?}");
 }
@@ -669,6 +674,12 @@ fn prefetchers_follow_a_few_rows() {
     assert!(many > 10.0 * few, "{few} {many}");
 }
 
+/// What operations that wait for each other take, of which units fill a part.
+fn chained(found: &Report) -> f64 {
+    let busiest = [Limiter::Fp, Limiter::Issue, Limiter::L1].map(|unit| seconds(found, unit)).into_iter().fold(0.0, f64::max);
+    ((seconds(found, Limiter::Latency) + busiest).powi(4) - busiest.powi(4)).powf(0.25)
+}
+
 /// A row of 64 elements for each work-item, of which it stores one number.
 fn reduced(operations: &str) -> Report {
     let text = format!(
@@ -693,10 +704,10 @@ fn special_functions_take_the_units_of_others() {
 /// What is combined in one variable waits for itself; in four, a quarter of that.
 #[test]
 fn updates_wait_for_each_other() {
-    let waits = |chain: u32| seconds(&reduced(&format!("flops = {{ f32x8 = 64 }}\nchain = {chain}")), Limiter::Latency);
+    let waits = |chain: u32| chained(&reduced(&format!("flops = {{ f32x8 = 64 }}\nchain = {chain}")));
     // 4096 rows on four cores, four cycles each; 100 of the 320 instructions that a core has in flight.
     let [long, short] = [64, 16].map(|chain| waits(chain) * 2.5e9 / 1024.0);
-    assert!((long / short - 4.0).abs() < 1e-9 && (64.0..128.0).contains(&long), "{long}");
+    assert!((3.0..5.0).contains(&(long / short)) && (64.0..128.0).contains(&long), "{long} {short}");
 }
 
 /// One group keeps one of four cores busy: what is behind its caches takes four times as long, and three times what memory hands to all.

@@ -355,7 +355,8 @@ fn print(rows: &[Row], network: &Network, done: &Done, target: &Target) -> Resul
     let source = run.source.map_or("", |s| s.name());
     // The fastest pass is what a device takes that nobody else uses; the model knows of no other.
     let time = run.passes.spread().map_or("not timed".to_owned(), |spread| {
-        let fastest = if spread.min < spread.median { format!(", {} the fastest of {}", micros(spread.min), spread.count) } else { String::new() };
+        let fastest =
+            if spread.min < spread.median { format!(", {} the fastest of {}", micros(spread.min), spread.count) } else { String::new() };
         format!("{} us ({source}{fastest})", micros(spread.median))
     });
     out(format_args!(

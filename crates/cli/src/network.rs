@@ -153,7 +153,7 @@ impl Settled {
         // Kernels of other passes are not those that `run` asks for.
         settled.subject += &target.passes.to_string();
         let offer = Offer { limits: &target.device.info().limits, names };
-        settled.taken = candidates::settle(plan, &judging.judge(&target.profile), &|meanwhile| target.model.get(meanwhile), &offer)?;
+        settled.taken = candidates::settle(plan, &judging.judge(&target.profile), &offer)?;
         Ok(settled)
     }
 

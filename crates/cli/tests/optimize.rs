@@ -363,6 +363,13 @@ fn the_page_says_what_the_json_says(html: &str, report: &Value) {
     let sum = |key: &str| layers.iter().map(|layer| layer[key].as_f64().expect("a number")).sum::<f64>();
     let close = |a: f64, b: &Value| (a / b.as_f64().expect("a number") - 1.0).abs() < 1e-9;
     assert!(close(sum("predicted_s"), &report["network"]["predicted_s"]) && close(sum("time_s"), &report["network"]["kernels_s"]));
+    // A simulator takes the same each time: the fastest pass is all of them, and so is each kernel's.
+    let network = &report["network"];
+    assert!(
+        close(sum("fastest_s"), &network["fastest_kernels_s"])
+            && network["fastest_s"].is_f64()
+            && network["fastest_s"] == network["time_s"]
+    );
     assert!((sum("share_percent") - 100.0).abs() < 1e-9);
     // Tensors that share memory are never needed together but where one is written over the other, and what is allocated is what the slots hold.
     let memory = &report["memory"];

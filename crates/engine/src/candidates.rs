@@ -9,9 +9,7 @@ use std::sync::Mutex;
 use warpsight_generate::parallel::each;
 use warpsight_generate::{Candidate, ExprKey, Operator, Place, ScheduleFamily, TensorExpr, candidates};
 use warpsight_graph::Plan;
-use warpsight_graph::memory::in_pass;
-use warpsight_ir::profile::{Cache, Profile};
-use warpsight_ir::{Config, Meanwhile, RankFamily, Seconds};
+use warpsight_ir::{Config, Seconds};
 use warpsight_run::DeviceLimits;
 
 /// What a sequence has to take of the time of the operator as it is to be taken instead: more than samples and counts are off by.
@@ -139,51 +137,11 @@ pub struct Taken {
     pub error: f64,
 }
 
-/// The model of kernels between two launches of which others touch so much.
-pub type Models<'a> = &'a dyn Fn(Meanwhile) -> Box<dyn RankFamily + Sync>;
-
-/// How much more a pass has to touch for sequences to be chosen again, and how many times the largest cache it may touch for that to matter.
-const LONGER: f64 = 1.05;
-const HELD: f64 = 2.0;
-
 /// Puts the sequences to take in place of a plan's operators: those that are not the operator as it is, by operator.
-///
-/// What a sequence takes depends on what others touch between two passes, and that on what they were replaced by: weights of Winograd's are up to
-/// four times as long, and caches that held those of all layers no longer do. So sequences are chosen by the pass of the operators as they are,
-/// and where more is touched then, once more by that pass. If what is chosen now touches no more, it takes no longer than the first
-/// choice, as the model has it: it is the fastest by the longer pass, and by a shorter one no kernel is slower.
 ///
 /// # Errors
 /// What the profile lacks.
-pub fn settle(plan: &mut Plan, judge: &Judge, models: Models, offer: &Offer) -> Result<Vec<Taken>, EngineError> {
-    let (before, mut first) = (in_pass(plan), plan.clone());
-    let by = |plan: &mut Plan, meanwhile| {
-        let model = models(meanwhile);
-        settle_by(plan, &Judge { model: &*model, ..*judge }, offer)
-    };
-    let taken = by(&mut first, before)?;
-    let longer = in_pass(&first);
-    if longer.pass.0 > LONGER * before.pass.0 && before.pass.0 < HELD * largest(judge.profile) {
-        let mut second = plan.clone();
-        let again = by(&mut second, longer)?;
-        let shorter = in_pass(&second);
-        if shorter.pass <= longer.pass && shorter.handed <= longer.handed {
-            *plan = second;
-            return Ok(again);
-        }
-    }
-    *plan = first;
-    Ok(taken)
-}
-
-/// Bytes of the largest cache that memory lies behind; 0 where none is known.
-fn largest(profile: &Profile) -> f64 {
-    let memory = &profile.memory;
-    let of = |cache: &Cache| cache.bytes.get().map(|bytes| bytes.0 * f64::from(cache.instances.get().copied().unwrap_or(1)));
-    [of(&memory.l2), of(&memory.llc)].into_iter().flatten().fold(0.0, f64::max)
-}
-
-fn settle_by(plan: &mut Plan, judge: &Judge, offer: &Offer) -> Result<Vec<Taken>, EngineError> {
+pub fn settle(plan: &mut Plan, judge: &Judge, offer: &Offer) -> Result<Vec<Taken>, EngineError> {
     let distinct = plan.distinct();
     let searched = Searched::default();
     let chosen = each(&distinct, |distinct| choose_with(&plan.operators[distinct.uses[0]].operator, judge, offer, &searched));

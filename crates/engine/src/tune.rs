@@ -30,7 +30,6 @@ fn is_doubtful(expected_loss: Option<f64>) -> bool {
 }
 
 /// What decides among configurations.
-#[derive(Clone, Copy)]
 pub struct Judge<'a> {
     /// The device's numbers as the model sees them.
     pub profile: &'a Profile,

@@ -124,7 +124,7 @@ impl Beyond {
     fn of(threads: usize, read: &[Option<usize>; 2], caches: [Shared; 3], near: Option<f64>) -> Option<Self> {
         let last = part(caches.into_iter().flatten().next_back()?, threads);
         let most = 2.5 * last;
-        let room = (FAR.min(free().unwrap_or(MOST) / FREE) / threads as u64) as f64;
+        let room = (free().map_or(MOST, |bytes| FAR.min(bytes / FREE)) / threads as u64) as f64;
         let begin = read[1].map_or(most, |bytes| 2.0 * bytes as f64);
         let mut sizes: Vec<f64> = std::iter::successors(Some(begin), |bytes| Some(2.0 * bytes)).take_while(|&bytes| bytes < most).collect();
         sizes.push(most);
@@ -154,11 +154,16 @@ impl Beyond {
     }
 }
 
-/// Bytes of memory that are free; `None` where the operating system does not say so.
+/// Bytes of memory that this process may still have, as the system says and as a container's limit does; `None` where nobody says so.
 fn free() -> Option<u64> {
-    let text = warpsight_files::read_text(std::path::Path::new("/proc/meminfo"), warpsight_files::TEXT).ok()?;
-    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
-    line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok().map(|kib| kib << 10)
+    let read = |path: &str| warpsight_files::read_text(std::path::Path::new(path), warpsight_files::TEXT).ok();
+    let system = read("/proc/meminfo").and_then(|text| {
+        let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+        line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok().map(|kib| kib.saturating_mul(1024))
+    });
+    let group = |name: &str| read(&format!("/sys/fs/cgroup/memory.{name}"))?.trim().parse::<u64>().ok();
+    let container = group("max").map(|most| most.saturating_sub(group("current").unwrap_or(0)));
+    system.into_iter().chain(container).min()
 }
 
 /// What one core goes through alone to wait for L2, L3 and memory, powers of two: it has a whole instance of each. Not much more than the level

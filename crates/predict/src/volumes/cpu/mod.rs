@@ -342,7 +342,7 @@ fn missed(seconds: f64, wake: f64, groups: f64, cores: f64) -> f64 {
 /// many instructions as its window holds, which is less than such a line takes. So its levels, which work side by side too, and what nothing
 /// foresees are added. In C on a core with AVX-512 (not kept, 2026-11-30) products of 16 sums, which take 396 µs, and streams of 9.4 MB, which
 /// take 361 µs from the last level and 784 from memory, took 606 and 1,699 µs together; streams of rows of 1 KiB 798 and 1,510. Of the 69
-/// launches of the example `cpu` on that machine 59 are within a factor of 2 (43 where all levels are a norm of order 4 with units).
+/// launches of the example `cpu` on that machine 59 are within a factor of 2 (39 where all levels are a norm of order 4 with units).
 fn side_by_side(limits: &[Limit], on: &Profile) -> Result<(Seconds, Limiter), NoEstimate> {
     let of = |wanted: Limiter| limits.iter().filter(|own| own.0 == wanted).filter_map(|own| Some(own.1.as_ref().ok()?.0)).sum::<f64>();
     let busiest = UNITS.map(of).into_iter().fold(0.0, f64::max);

@@ -9,8 +9,10 @@ use crate::target::judging::Judging;
 use crate::{progress, report};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
-use warpsight_engine::candidates::{self, Offer, Taken};
+use warpsight_engine::candidates::Offer;
+use warpsight_engine::found::Found;
 use warpsight_engine::network::{Choice, Doing, Key, Network, Run, Selected, Selection};
+use warpsight_engine::settle::{self, Taken};
 use warpsight_files::FileError;
 use warpsight_generate::operators::DTYPES;
 use warpsight_generate::{ExprKey, Place};
@@ -105,6 +107,7 @@ pub fn read(path: &Path, shapes: &[String]) -> Result<(Graph, Option<ModelCard>)
 /// Chooses every kernel, with progress on stderr.
 pub fn choose(
     network: &Network,
+    found: &Found,
     judging: &Judging,
     target: &mut Target,
     record: &mut Record,
@@ -126,7 +129,8 @@ pub fn choose(
         progress::part_done(&bar, done);
         !progress::interrupted()
     };
-    let choice = network.optimize(&judge, &mut *target.device, rng, &mut |family, attempt| record.attempt(family, attempt), &mut show);
+    let choice =
+        network.optimize(&judge, found, &mut *target.device, rng, &mut |family, attempt| record.attempt(family, attempt), &mut show);
     bar.finish_and_clear();
     Ok(choice?)
 }
@@ -138,13 +142,15 @@ pub struct Settled {
     /// Sequences in place of operators.
     pub taken: Vec<Taken>,
     saved: Option<Saved>,
+    /// What was found of kernels on the way.
+    pub found: Found,
 }
 
 impl Settled {
     /// A plan whose operators stay.
     pub fn as_it_is(plan: &Plan) -> Self {
         let operators: Vec<String> = plan.operators.iter().map(|op| line(&ExprKey::of_operator(&op.operator))).collect();
-        Self { subject: format!("network\n{}", operators.join("\n")), taken: vec![], saved: None }
+        Self { subject: format!("network\n{}", operators.join("\n")), taken: vec![], saved: None, found: Found::default() }
     }
 
     /// Puts the sequences that the model expects to be the fastest in place of a plan's operators.
@@ -153,7 +159,7 @@ impl Settled {
         // Kernels of other passes are not those that `run` asks for.
         settled.subject += &target.passes.to_string();
         let offer = Offer { limits: &target.device.info().limits, names };
-        settled.taken = candidates::settle(plan, &judging.judge(&target.profile), &offer)?;
+        settled.taken = settle::settle(plan, &judging.judge(&target.profile), &offer, &settled.found)?;
         Ok(settled)
     }
 
@@ -170,7 +176,7 @@ impl Settled {
     pub fn again(plan: &mut Plan, judging: &Judging, target: &Target, record: &Record) -> Result<Self, Failure> {
         let settled = Self::as_it_is(plan);
         let saved: Option<Saved> = record.last_network(&settled.subject)?.and_then(|json| serde_json::from_str(&json).ok());
-        match saved.as_ref().and_then(|saved| candidates::restore(plan, &saved.candidates)) {
+        match saved.as_ref().and_then(|saved| settle::restore(plan, &saved.candidates)) {
             Some(taken) => Ok(Self { taken, saved, ..settled }),
             None => Self::anew(plan, judging, target, None),
         }
@@ -194,7 +200,7 @@ pub fn select(
 ) -> Result<Selection, Failure> {
     match settled.saved.as_ref().and_then(|saved| saved.restore(network)) {
         Some(selection) => Ok(selection),
-        None => Ok(choose(network, judging, target, record, rng)?.selection),
+        None => Ok(choose(network, &settled.found, judging, target, record, rng)?.selection),
     }
 }
 

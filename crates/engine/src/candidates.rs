@@ -1,15 +1,12 @@
 //! Which of an operator's sequences of expressions is taken: the one whose kernels the model expects to take the least time together.
 
 use crate::EngineError;
-use crate::places::{self, Table};
-use crate::tune::{self, Judge};
+use crate::found::Found;
+use crate::sequence::{self, Kernels, Outer};
+use crate::tune::Judge;
 use crate::verify::{check_operator, tolerance};
-use std::collections::{BTreeMap, HashMap};
-use std::sync::Mutex;
-use warpsight_generate::parallel::each;
-use warpsight_generate::{Candidate, ExprKey, Operator, Place, ScheduleFamily, TensorExpr, candidates};
-use warpsight_graph::Plan;
-use warpsight_ir::{Config, Seconds};
+use warpsight_generate::{Candidate, Operator, Place, TensorExpr, candidates};
+use warpsight_ir::Seconds;
 use warpsight_run::DeviceLimits;
 
 /// What a sequence has to take of the time of the operator as it is to be taken instead: more than samples and counts are off by.
@@ -55,59 +52,95 @@ impl Chosen {
     }
 }
 
-/// What each expression takes that was searched, by key: operators that differ in what follows them share most of their expressions.
-type Searched = Mutex<HashMap<ExprKey, Option<Seconds>>>;
-
-/// The sequence to take for an operator.
+/// The sequence to take for an operator by itself: several kernels are a network whose inputs and outputs lie in rows, one kernel has its
+/// tensors wherever it likes.
 ///
 /// # Errors
 /// What the profile lacks.
 pub fn choose(operator: &Operator, judge: &Judge, offer: &Offer) -> Result<Chosen, EngineError> {
-    choose_with(operator, judge, offer, &Searched::default())
-}
-
-fn choose_with(operator: &Operator, judge: &Judge, offer: &Offer, searched: &Searched) -> Result<Chosen, EngineError> {
-    let all = offered(operator, offer);
-    if all.len() < 2 {
-        return Ok(all.into_iter().next().map_or_else(|| Chosen::as_it_is(operator), |taken| Chosen { taken, considered: vec![] }));
-    }
-    let mut considered: Vec<Considered> = vec![];
-    for Candidate { name, operator, error } in &all {
-        let most = considered.iter().map(counts).fold(f64::INFINITY, f64::min);
-        let (time, whole) = seconds(operator, judge, most, searched)?;
-        considered.push(Considered { name, time, whole, temporary_bytes: operator.temporary_bytes(), error: *error });
-    }
-    let mut order: Vec<usize> = (0..all.len()).collect();
-    order.sort_by(|&a, &b| counts(&considered[a]).total_cmp(&counts(&considered[b])));
-    let mut best = order[0];
-    // Kernels by themselves have tensors wherever they like: what wins by that is searched as it will run, and what it wins against, the operator
-    // as it is first. Others are where they may win still. Not where all lie in buffers, of which places take more alike: of ResNet-18's
-    // convolutions on a CPU none is chosen otherwise by it.
-    if is_several(&all[best].operator) && judge.allowance.image != Some((0, 0)) {
-        order.sort_by_key(|&at| is_several(&all[at].operator));
-        let quick: Vec<f64> = considered.iter().map(counts).collect();
-        let mut least = f64::INFINITY;
-        for at in order {
-            if quick[at] < least {
-                let time = settled_seconds(&all[at].operator, judge)?;
-                considered[at] = Considered { time, whole: true, ..considered[at].clone() };
-                if counts(&considered[at]) < least {
-                    (least, best) = (counts(&considered[at]), at);
-                }
-            }
-        }
+    let found = Found::default();
+    let Looked { all, mut considered } = look(operator, judge, offer, 1.0, &found)?;
+    let Some(least) = considered.iter().map(counts).reduce(f64::min) else {
+        return Ok(all.into_iter().next().map_or_else(|| Chosen::as_it_is(operator), |taken| Chosen { taken, considered }));
+    };
+    let mut best = considered.iter().position(|own| counts(own) <= least).unwrap_or(0);
+    if is_several(&all[best].operator) {
+        best = settled(&all, &mut considered, judge, &found, |own| {
+            let outer = if is_several(own) { sequence::outer(operator) } else { vec![] };
+            let rows = (0..outer.len()).map(|number| (number, Place::Buffer)).collect();
+            (outer, rows)
+        })?;
     }
     Ok(Chosen { taken: all[best].clone(), considered })
 }
 
+/// The sequences of an operator.
+pub(crate) struct Looked {
+    /// Those that may be taken.
+    pub all: Vec<Candidate>,
+    /// What is known of each; of a single one nothing.
+    pub considered: Vec<Considered>,
+}
+
+/// What the sequences of an operator take whose kernels have their tensors wherever they like; nobody goes on with one that takes `slack` times
+/// as long as another.
+///
+/// # Errors
+/// What the profile lacks.
+pub(crate) fn look(operator: &Operator, judge: &Judge, offer: &Offer, slack: f64, found: &Found) -> Result<Looked, EngineError> {
+    let all = offered(operator, offer);
+    let mut considered: Vec<Considered> = vec![];
+    for Candidate { name, operator, error } in all.iter().filter(|_| all.len() > 1) {
+        let most = slack * considered.iter().map(counts).fold(f64::INFINITY, f64::min);
+        let (time, whole) = seconds(operator, judge, most, found)?;
+        considered.push(Considered { name, time, whole, temporary_bytes: operator.temporary_bytes(), error: *error });
+    }
+    Ok(Looked { all, considered })
+}
+
+/// Which of the sequences takes the least where each is searched as it will run: `at` says which tensors lie outside of one, and in which places.
+/// Kernels by themselves have tensors wherever they like, and a quick search finds some better than others. The operator as it is comes first;
+/// what could not win by the quick search is left out.
+///
+/// # Errors
+/// What the profile lacks.
+pub(crate) fn settled(
+    all: &[Candidate],
+    considered: &mut [Considered],
+    judge: &Judge,
+    found: &Found,
+    at: impl Fn(&Operator) -> (Vec<Outer>, Vec<(usize, Place)>),
+) -> Result<usize, EngineError> {
+    let quick: Vec<f64> = considered.iter().map(counts).collect();
+    let mut order: Vec<usize> = (0..all.len()).collect();
+    order.sort_by(|&a, &b| quick[a].total_cmp(&quick[b]));
+    order.sort_by_key(|&own| is_several(&all[own].operator));
+    let (mut least, mut best) = (f64::INFINITY, order[0]);
+    for own in order {
+        if quick[own] < least {
+            let (outer, places) = at(&all[own].operator);
+            let time = Kernels::of(&all[own].operator, &outer).settled(&places, judge, found)?;
+            considered[own] = Considered { time, whole: true, ..considered[own].clone() };
+            if counts(&considered[own]) < least {
+                (least, best) = (counts(&considered[own]), own);
+            }
+        }
+    }
+    Ok(best)
+}
+
 /// What a sequence counts for. The operator as it is needs no more than a part of what another sequence saves.
-fn counts(own: &Considered) -> f64 {
-    let part = if own.name == "direct" { GAIN } else { 1.0 };
-    own.time.filter(|_| own.whole).map_or(f64::INFINITY, |time| time.0 * part)
+pub(crate) fn counts(own: &Considered) -> f64 {
+    own.time.filter(|_| own.whole).map_or(f64::INFINITY, |time| time.0 * part(own.name))
+}
+
+/// The part of its time that a sequence counts for.
+pub(crate) fn part(name: &str) -> f64 {
+    if name == "direct" { GAIN } else { 1.0 }
 }
 
 /// Whether it is more than one kernel.
-fn is_several(operator: &Operator) -> bool {
+pub(crate) fn is_several(operator: &Operator) -> bool {
     operator.kernels().nth(1).is_some()
 }
 
@@ -124,66 +157,16 @@ pub fn offered(operator: &Operator, offer: &Offer) -> Vec<Candidate> {
     all
 }
 
-/// A sequence in place of an operator of a plan.
-#[derive(Clone, Debug)]
-pub struct Taken {
-    /// Position of the operator.
-    pub position: usize,
-    /// The sequence.
-    pub name: String,
-    /// See [`Considered`].
-    pub temporary_bytes: u64,
-    /// See [`Considered`].
-    pub error: f64,
-}
-
-/// Puts the sequences to take in place of a plan's operators: those that are not the operator as it is, by operator.
-///
-/// # Errors
-/// What the profile lacks.
-pub fn settle(plan: &mut Plan, judge: &Judge, offer: &Offer) -> Result<Vec<Taken>, EngineError> {
-    let distinct = plan.distinct();
-    let searched = Searched::default();
-    let chosen = each(&distinct, |distinct| choose_with(&plan.operators[distinct.uses[0]].operator, judge, offer, &searched));
-    let mut taken = vec![];
-    for (distinct, chosen) in distinct.iter().zip(chosen) {
-        let name = chosen?.taken.name;
-        // Of an operator whose temporaries others need, no other sequence gives these.
-        for &position in distinct.uses.iter().filter(|position| !plan.shares_temporaries(**position)).collect::<Vec<_>>() {
-            // Each has names of its own: what one of them was found for holds of all.
-            let own = candidates(&plan.operators[position].operator).into_iter().find(|own| own.name == name && own.name != "direct");
-            taken.extend(own.map(|own| put(plan, position, own)));
-        }
-    }
-    Ok(taken)
-}
-
-fn put(plan: &mut Plan, position: usize, own: Candidate) -> Taken {
-    let taken = Taken { position, name: own.name.to_owned(), temporary_bytes: own.operator.temporary_bytes(), error: own.error };
-    plan.replace(position, own.operator);
-    taken
-}
-
-/// Puts sequences that were taken earlier in place of a plan's operators; `None`, and nothing is changed, where one of them is not offered.
-pub fn restore(plan: &mut Plan, taken: &[(usize, String)]) -> Option<Vec<Taken>> {
-    let own = |(position, name): &(usize, String)| {
-        let offered = candidates(&plan.operators.get(*position)?.operator);
-        Some((*position, offered.into_iter().find(|own| own.name == name)?))
-    };
-    let all = taken.iter().map(own).collect::<Option<Vec<_>>>()?;
-    Some(all.into_iter().map(|(position, own)| put(plan, position, own)).collect())
-}
-
 /// What the kernels of a sequence take together with the gaps between them, each in the best schedule that is found, and whether that is all
 /// of it: nobody goes on beyond `most`. `None` where a device can run none of one.
-fn seconds(operator: &Operator, judge: &Judge, most: f64, searched: &Searched) -> Result<(Option<Seconds>, bool), EngineError> {
+fn seconds(operator: &Operator, judge: &Judge, most: f64, found: &Found) -> Result<(Option<Seconds>, bool), EngineError> {
     // Those with the most work first: what takes too long is seen soon.
     let mut kernels: Vec<&TensorExpr> = operator.kernels().collect();
     kernels.sort_by_key(|step| std::cmp::Reverse(step.all_axes().map(|axis| axis.extent as usize).fold(1, usize::saturating_mul)));
     let mut left = kernels.len();
     let mut sum = judge.profile.gaps(left).0;
     for step in kernels {
-        let Some(least) = searched_step(step, judge, searched)? else { return Ok((None, true)) };
+        let Some(least) = found.least(step, judge)? else { return Ok((None, true)) };
         sum += least.0;
         left -= 1;
         if sum > most {
@@ -191,62 +174,6 @@ fn seconds(operator: &Operator, judge: &Judge, most: f64, searched: &Searched) -
         }
     }
     Ok((Some(Seconds(sum)), left == 0))
-}
-
-/// What the kernels of a sequence take together with the gaps between them where what one hands to another lies where both have it, each in
-/// the best schedule that a thorough search finds there; what comes from outside lies where they like, as [`crate::network::Network`] may decide
-/// for both sides. `None` where no places agree that a device can run.
-fn settled_seconds(operator: &Operator, judge: &Judge) -> Result<Option<Seconds>, EngineError> {
-    let kernels: Vec<&TensorExpr> = operator.kernels().collect();
-    let read = |name: &str| kernels.iter().any(|own| own.inputs.iter().any(|tensor| &*tensor.name == name));
-    let handed: Vec<&str> = kernels.iter().map(|own| &*own.output.name).filter(|name| read(name)).collect();
-    let (mut tables, mut found) = (vec![], vec![]);
-    for step in &kernels {
-        // Positions among the step's tensors, and numbers of what is handed on.
-        let tensors = step.inputs.iter().chain([&step.output]).enumerate();
-        let (at, numbers): (Vec<usize>, Vec<usize>) =
-            tensors.filter_map(|(at, own)| Some((at, handed.iter().position(|name| *name == &*own.name)?))).unzip();
-        let family = ScheduleFamily::by((*step).clone(), judge.passes);
-        // What hands nothing on lies where it likes.
-        let by_place = match numbers.is_empty() {
-            true => BTreeMap::from([(vec![], Seconds::ZERO)]),
-            false => tune::search_each(&family, judge, |config| places_of(&family, config, &at))?.1,
-        };
-        let table = Table::of(&numbers, by_place.into_iter().map(|(places, time)| (places, time.0)));
-        if table.is_empty() {
-            return Ok(None);
-        }
-        tables.push(table);
-        found.push((family, at, numbers));
-    }
-    let Ok(places) = places::least(tables, handed.len(), []) else { return Ok(None) };
-    let mut sum = judge.profile.gaps(kernels.len()).0;
-    for (family, at, numbers) in &found {
-        let wanted: Vec<Place> = numbers.iter().map(|&number| places[number]).collect();
-        let best = tune::search_one(family, judge, |config| places_of(family, config, at).as_ref() == Some(&wanted))?;
-        let Some(best) = best.first() else { return Ok(None) };
-        sum += best.estimate.time.0;
-    }
-    Ok(Some(Seconds(sum)))
-}
-
-/// Where some of a configuration's tensors lie.
-fn places_of(family: &ScheduleFamily, config: &Config, at: &[usize]) -> Option<Vec<Place>> {
-    let places = family.places(config)?;
-    at.iter().map(|&at| places.get(at).copied()).collect()
-}
-
-fn searched_step(step: &TensorExpr, judge: &Judge, searched: &Searched) -> Result<Option<Seconds>, EngineError> {
-    let key = ExprKey::of(step);
-    // Nobody panics while holding it.
-    let known = || searched.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-    if let Some(time) = known().get(&key) {
-        return Ok(*time);
-    }
-    let family = ScheduleFamily::by(step.clone(), judge.passes);
-    let time = tune::search_each(&family, judge, |_| Some(()))?.1.get(&()).copied();
-    known().insert(key, time);
-    Ok(time)
 }
 
 #[cfg(test)]

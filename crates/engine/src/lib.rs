@@ -20,9 +20,12 @@
 
 pub mod candidates;
 pub mod dynamic;
+pub mod found;
 pub mod network;
 mod places;
 pub mod search;
+mod sequence;
+pub mod settle;
 pub mod tune;
 pub mod verify;
 

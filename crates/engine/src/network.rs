@@ -4,13 +4,14 @@
 //! Which place is decided by the model, over the whole network at once (`Network::place`).
 
 use crate::EngineError;
+use crate::found::{ByPattern, Found, Pattern, pattern_of};
 use crate::places::{self, Table};
 use crate::tune::{self, Candidates, Judge, Observer, Tuned};
 use crate::verify::{blank, check_limits, check_shape, filler, memory_kind};
 use fastrand::Rng;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
 use std::thread;
 use warpsight_generate::expr::{Role, Tensor, TensorExpr};
 use warpsight_generate::layout::decode;
@@ -20,17 +21,6 @@ use warpsight_graph::memory::{self, MemoryPlan, Request, Storage};
 use warpsight_graph::{Plan, PlanRole};
 use warpsight_ir::{Checked, Config, Profile, Ranked, Seconds, TimeSource, Times, in_place};
 use warpsight_run::{Device, DeviceLimits, Init, Job, LaunchSpec, Look, MemoryKind, MemorySpec, Session, Timed, TimingSpec};
-
-/// Where the activations of an expression (inputs, then output; constants left out) lie.
-pub type Pattern = Vec<Place>;
-
-/// What a family takes for each pattern.
-pub type ByPattern = BTreeMap<Pattern, Seconds>;
-
-/// The pattern of a configuration.
-pub fn pattern_of(family: &ScheduleFamily, config: &Config) -> Option<Pattern> {
-    family.places(config).map(|places| pattern(family.expr(), &places))
-}
 
 /// What verifying a kernel grows with, wherever it is timed: how often its body is evaluated, and a floor for what every kernel takes.
 fn work(expr: &TensorExpr) -> f64 {
@@ -198,18 +188,21 @@ impl<'a> Network<'a> {
         Ok(self.families.iter().try_for_each(|f| check_limits(f.expr(), limits))?)
     }
 
-    /// Decides where every tensor lies and takes the best verified kernel for each family and place.
+    /// Decides where every tensor lies and takes the best verified kernel for each family and place. What is found already of the same device is
+    /// not searched again.
     pub fn optimize(
         &self,
         judge: &Judge,
+        found: &Found,
         device: &mut dyn Device,
         rng: &mut Rng,
         observe: &mut dyn FnMut(&ScheduleFamily, &tune::Attempt) -> Result<(), EngineError>,
         progress: &mut dyn FnMut(Doing, f64) -> bool,
     ) -> Result<Choice, EngineError> {
         self.fits(&device.info().limits)?;
-        let (candidates, ranked): (Vec<Candidates>, Vec<ByPattern>) = self.search(judge, progress)?.into_iter().unzip();
-        let places = self.place(&ranked)?;
+        let searched = self.search(judge, found, progress)?;
+        let places = self.place(searched.iter().map(|own| &own.1))?;
+        let candidates = searched.iter().map(|own| own.0.clone()).collect();
         let mut tuned: BTreeMap<Key, Tuned> = BTreeMap::new();
         let mut chosen = BTreeSet::new();
         let keyed = self.steps.iter().map(|step| (step, (step.family, self.pattern(step, &places))));
@@ -257,7 +250,7 @@ impl<'a> Network<'a> {
                 continue;
             }
             let (family, config) = (&self.families[step.family], configs.get(&key)?);
-            if pattern(family.expr(), &family.places(config)?) != key.1 {
+            if pattern_of(family, config)? != key.1 {
                 return None;
             }
             let selected = Selected { config: config.clone(), program: family.finish(config).ok()?, layouts: family.layouts(config).ok()? };
@@ -267,20 +260,25 @@ impl<'a> Network<'a> {
     }
 
     /// Searches every family, as many at a time as there are processors.
-    fn search(&self, judge: &Judge, progress: &mut dyn FnMut(Doing, f64) -> bool) -> Result<Vec<(Candidates, ByPattern)>, EngineError> {
+    fn search(
+        &self,
+        judge: &Judge,
+        found: &Found,
+        progress: &mut dyn FnMut(Doing, f64) -> bool,
+    ) -> Result<Vec<Arc<(Candidates, ByPattern)>>, EngineError> {
         let next = AtomicUsize::new(0);
         let (sender, ranked) = std::sync::mpsc::channel();
         let work = |sender: std::sync::mpsc::Sender<_>| {
             loop {
                 let at = next.fetch_add(1, Ordering::Relaxed);
                 let Some(family) = self.families.get(at) else { break };
-                if sender.send((at, tune::search_each(family, judge, |config| pattern_of(family, config)))).is_err() {
+                if sender.send((at, found.by_pattern(family.expr(), judge))).is_err() {
                     break;
                 }
             }
         };
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
-        let mut all: BTreeMap<usize, (Candidates, ByPattern)> = BTreeMap::new();
+        let mut all = BTreeMap::new();
         std::thread::scope(|scope| {
             for sender in vec![sender; threads] {
                 scope.spawn(move || work(sender));
@@ -302,20 +300,30 @@ impl<'a> Network<'a> {
     /// # Errors
     /// Where no patterns agree.
     pub fn least(&self, taken: &[ByPattern]) -> Result<Vec<Key>, EngineError> {
-        let places = self.place(taken)?;
+        let places = self.place(taken.iter())?;
         Ok(self.steps.iter().map(|step| (step.family, self.pattern(step, &places))).collect())
     }
 
     /// For every tensor its place, such that the whole network is predicted to take the least, as far as tables hold it ([`places::least`]).
-    fn place(&self, ranked: &[ByPattern]) -> Result<Vec<Place>, EngineError> {
+    fn place<'t>(&self, ranked: impl Iterator<Item = &'t ByPattern>) -> Result<Vec<Place>, EngineError> {
+        let ranked: Vec<&ByPattern> = ranked.collect();
         let tables = self.steps.iter().map(|step| {
-            let table = Table::of(&self.activations(step), ranked[step.family].iter().map(|(pattern, time)| (pattern.clone(), time.0)));
+            let table = self.table(step, ranked[step.family]);
             let first = "no configuration of it fits the device".to_owned();
             if table.is_empty() { Err(EngineError::NothingVerified { name: step.name.clone(), tried: 0, first }) } else { Ok(table) }
         });
-        let held = (0..self.free.len()).filter(|&value| !self.free[value]);
-        places::least(tables.collect::<Result<_, _>>()?, self.free.len(), held)
+        places::least(tables.collect::<Result<_, _>>()?, self.free.len(), self.held())
             .map_err(|value| EngineError::NoPlace { tensor: self.plan.tensors[value].name.clone() })
+    }
+
+    /// The plan's tensors that lie in rows, whatever that takes.
+    pub(crate) fn held(&self) -> impl Iterator<Item = usize> {
+        (0..self.free.len()).filter(|&value| !self.free[value])
+    }
+
+    /// What a step takes for each choice of places.
+    pub(crate) fn table(&self, step: &Step, taken: &ByPattern) -> Table {
+        Table::by(&self.activations(step), taken)
     }
 
     /// The tensors of a step that a pattern is of.
@@ -646,11 +654,6 @@ fn grow(kind: &mut MemoryKind, other: MemoryKind) {
     if let (MemoryKind::Buffer { bytes }, MemoryKind::Buffer { bytes: needed }) = (kind, other) {
         *bytes = (*bytes).max(needed);
     }
-}
-
-fn pattern(expr: &TensorExpr, places: &[Place]) -> Pattern {
-    let roles = expr.inputs.iter().map(|t| t.role).chain([Role::Output]);
-    roles.zip(places).filter(|(role, _)| *role != Role::Weight).map(|(_, &place)| place).collect()
 }
 
 /// The expression under names that do not depend on the network.

@@ -6,6 +6,7 @@
 //! small; where one would not, the tensor that most others lie beside is put where the kernels that see it take the least by themselves, and once
 //! all have a place each is moved alone while that gains something.
 
+use crate::found::ByPattern;
 use std::collections::{BTreeMap, BTreeSet};
 use warpsight_generate::Place;
 
@@ -41,6 +42,11 @@ impl Table {
         Self { tensors, taken }
     }
 
+    /// Of a kernel that takes so long by pattern.
+    pub fn by(seen: &[usize], taken: &ByPattern) -> Self {
+        Self::of(seen, taken.iter().map(|(pattern, time)| (pattern.clone(), time.0)))
+    }
+
     /// Whether no choice is possible.
     pub fn is_empty(&self) -> bool {
         self.taken.is_empty()
@@ -71,6 +77,49 @@ impl Table {
             }
         }
         Some(Self { tensors, taken })
+    }
+
+    /// The choices that have a tensor in a place, where it sees that tensor.
+    pub fn only(mut self, tensor: usize, place: Place) -> Self {
+        if let Ok(at) = self.tensors.binary_search(&tensor) {
+            self.taken.retain(|key, _| key[at] == place);
+        }
+        self
+    }
+
+    /// Where every choice takes so many seconds more.
+    pub fn plus(mut self, seconds: f64) -> Self {
+        self.taken.values_mut().for_each(|time| *time += seconds);
+        self
+    }
+
+    /// Where every choice takes so many times as long.
+    pub fn times(mut self, factor: f64) -> Self {
+        self.taken.values_mut().for_each(|time| *time *= factor);
+        self
+    }
+
+    /// Of other numbers: `as_in` has those of its tensors, by theirs. What has two tensors in two places that are one there is left out.
+    pub fn renumbered(&self, as_in: &[usize]) -> Self {
+        let seen: Vec<usize> = self.tensors.iter().map(|&own| as_in[own]).collect();
+        Self::of(&seen, self.taken.iter().map(|(key, &time)| (key.clone(), time)))
+    }
+
+    /// What it takes for a choice of places of all tensors; `None` where it cannot.
+    pub fn at(&self, places: &[Place]) -> Option<f64> {
+        self.taken.get(&self.tensors.iter().map(|&own| places[own]).collect::<Vec<_>>()).copied()
+    }
+
+    /// The one or the other, whichever takes less; both see the same tensors.
+    pub fn or(mut self, other: Self) -> Self {
+        if self.is_empty() {
+            return other;
+        }
+        for (key, time) in other.taken {
+            let own = self.taken.entry(key).or_insert(time);
+            *own = own.min(time);
+        }
+        self
     }
 
     /// With a tensor in a place.
@@ -170,14 +219,30 @@ impl Left {
         all.min_by(|a, b| a.1.1.total_cmp(&b.1.1)).map(|own| own.0)
     }
 
+    /// Takes a tensor out, whose tables are this one together.
+    fn out(&mut self, tensor: usize, sum: Table) -> Gone {
+        let (left, gone) = sum.out(tensor);
+        self.tables.push(left);
+        let around = self.forget(tensor);
+        for own in &around {
+            self.beside.entry(*own).or_default().extend(around.iter().filter(|other| *other != own));
+        }
+        gone
+    }
+
+    /// Tables as one; `None` where that has too many entries.
+    fn one(&self, tables: &[Table]) -> Option<Table> {
+        let mut all = tables.iter();
+        let first = all.next().cloned().unwrap_or_default();
+        all.try_fold(first, |sum, table| sum.joined(table, self.most))
+    }
+
     /// Takes the tensor out that lies beside the fewest others; `None` where none is left.
     fn next(&mut self) -> Result<Option<Gone>, usize> {
         loop {
             let Some((_, tensor)) = self.beside.iter().map(|(&tensor, around)| (around.len(), tensor)).min() else { return Ok(None) };
             let with = self.take(tensor);
-            let mut all = with.iter();
-            let first = all.next().cloned().unwrap_or_default();
-            match all.try_fold(first, |sum, table| sum.joined(table, self.most)) {
+            match self.one(&with) {
                 None => {
                     self.tables.extend(with);
                     let around = self.beside[&tensor].iter().copied();
@@ -185,18 +250,25 @@ impl Left {
                     self.hold(most, self.alone(most).ok_or(most)?)?;
                 }
                 Some(sum) if sum.is_empty() => return Err(tensor),
-                Some(sum) => {
-                    let (left, gone) = sum.out(tensor);
-                    self.tables.push(left);
-                    let around = self.forget(tensor);
-                    for own in &around {
-                        self.beside.entry(*own).or_default().extend(around.iter().filter(|other| *other != own));
-                    }
-                    return Ok(Some(gone));
-                }
+                Some(sum) => return Ok(Some(self.out(tensor, sum))),
             }
         }
     }
+}
+
+/// What kernels take together for each choice of places of the tensors beside `inner`, which lie where that takes the least; `None` where a table
+/// would be too large.
+pub fn hiding(tables: Vec<Table>, inner: impl IntoIterator<Item = usize>) -> Option<Table> {
+    let mut left = Left::of(tables, MOST);
+    let mut inner: BTreeSet<usize> = inner.into_iter().collect();
+    let beside = |left: &Left, tensor: &usize| left.beside.get(tensor).map_or(0, BTreeSet::len);
+    while let Some(tensor) = inner.iter().copied().min_by_key(|tensor| beside(&left, tensor)) {
+        inner.remove(&tensor);
+        let with = left.take(tensor);
+        let sum = left.one(&with)?;
+        left.out(tensor, sum);
+    }
+    left.one(&left.tables)
 }
 
 /// A place for each of so many tensors; those that no kernel sees lie in rows. `held` lie in rows whatever that takes.
@@ -235,10 +307,7 @@ fn descend(tables: &[Table], places: &mut [Place]) {
     for table in tables {
         table.tensors.iter().for_each(|&tensor| of.entry(tensor).or_default().push(table));
     }
-    let sum = |with: &[&Table], places: &[Place]| -> f64 {
-        let time = |table: &&Table| table.taken.get(&table.tensors.iter().map(|&own| places[own]).collect::<Vec<_>>()).copied();
-        with.iter().map(|table| time(table).unwrap_or(f64::INFINITY)).sum()
-    };
+    let sum = |with: &[&Table], places: &[Place]| -> f64 { with.iter().map(|table| table.at(places).unwrap_or(f64::INFINITY)).sum() };
     loop {
         let mut gained = false;
         for (&tensor, with) in &of {
@@ -271,7 +340,7 @@ mod tests {
 
     /// What a choice takes; `None` where some kernel cannot.
     fn sum(tables: &[Table], places: &[Place]) -> Option<f64> {
-        tables.iter().map(|table| table.taken.get(&table.tensors.iter().map(|&own| places[own]).collect::<Vec<_>>()).copied()).sum()
+        tables.iter().map(|table| table.at(places)).sum()
     }
 
     /// Kernels of up to three tensors with any times, some patterns left out: as good as the best of all choices.

@@ -47,6 +47,7 @@ pub struct Judge<'a> {
 }
 
 /// How many configurations of a family are left on a device.
+#[derive(Clone)]
 pub struct Candidates {
     /// All legal configurations, before any device is considered; of a search those that it looked at, of [`rank_all`] those whose work-items
     /// meet for what they may.

@@ -2,6 +2,7 @@
 
 use fastrand::Rng;
 use warpsight_engine::candidates::{Offer, choose};
+use warpsight_engine::found::Found;
 use warpsight_engine::network::Network;
 use warpsight_engine::tune::{self, Judge};
 use warpsight_generate::operators::parse_operator;
@@ -36,7 +37,7 @@ fn run(direct: &Operator, name: &str) -> (f64, f64) {
     let network = Network::new(&plan).expect("a network");
     let mut device = warpsight_run::open("sim:adreno640", &Options::default()).expect("the simulator is always there");
     let choice = network
-        .optimize(&judge(&adreno640()), &mut *device, &mut rng, &mut |_, _| Ok(()), &mut |_, _| true)
+        .optimize(&judge(&adreno640()), &Found::default(), &mut *device, &mut rng, &mut |_, _| Ok(()), &mut |_, _| true)
         .unwrap_or_else(|error| panic!("{name}: {error}"));
     let inputs: Vec<Vec<f32>> = plan.inputs.iter().map(|&id| (0..plan.tensor(id).len()).map(|_| rng.f32() - 0.5).collect()).collect();
     let run = network.run(&choice.selection, &inputs, &mut *device, 1).expect("runs");

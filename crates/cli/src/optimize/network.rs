@@ -125,7 +125,7 @@ pub fn optimize(
 ) -> Result<Done, Failure> {
     let plan = network.plan();
     let mut rng = fastrand::Rng::new();
-    let mut choice = choose(network, judging, target, record, &mut rng)?;
+    let mut choice = choose(network, &settled.found, judging, target, record, &mut rng)?;
     let mut searched = Searched::default();
     let judge = judging.judge(&target.profile);
     searched.network(network, &mut choice, Hands { args, judge: &judge, device: &mut *target.device, record, rng: &mut rng })?;

@@ -3,7 +3,8 @@
 use crate::failure::Failure;
 use crate::report::{micros, out};
 use serde_json::{Value, json};
-use warpsight_engine::candidates::{Considered, Taken};
+use warpsight_engine::candidates::Considered;
+use warpsight_engine::settle::Taken;
 use warpsight_graph::Plan;
 
 /// The names that `--sequences` takes.

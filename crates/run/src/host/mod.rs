@@ -31,7 +31,7 @@ pub fn host_profile() -> Profile {
 const KEPT: Duration = Duration::from_secs(24 * 3600);
 
 /// Which measurements are kept: another number where they are made in another way.
-const FORMAT: &str = "6";
+const FORMAT: &str = "7";
 
 /// What was measured of the CPU.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -42,6 +42,8 @@ struct Measured {
     fma: Option<f64>,
     /// Words of 4 bytes that a core loads in a clock, in the widest vectors.
     loads: Option<f64>,
+    /// Instructions of a core in a clock.
+    issue: Option<f64>,
     /// Bytes per second that all cores read from L2, L3 and memory; `None` where a level is missing, or longer than what is walked through.
     read: [Option<f64>; 3],
     /// Bytes that the last level holds of what these cores read, all instances of it, where that is less than it says.
@@ -345,7 +347,10 @@ fn execution(host: &Host, clock: Fact<Hertz>) -> Execution {
             f64: Fact::absent(NO_MATRIX),
             int8: Fact::absent(NO_MATRIX),
         },
-        issue_per_clock: assumed(2.0, 4.0, 6.0, "out-of-order cores of the last ten years sustain three to six operations a clock"),
+        issue_per_clock: match host.measured.and_then(|found| found.issue) {
+            Some(rate) => measured(|own| own, rate, "additions of integers, loads and additions of vectors on all cores at once"),
+            None => assumed(2.0, 4.0, 6.0, "out-of-order cores of the last ten years sustain three to six operations a clock"),
+        },
         vector_width: simd(&|s| s.lanes, "lanes of f32"),
         launch_overhead: assumed(
             Seconds(0.2e-6),
@@ -360,7 +365,6 @@ fn execution(host: &Host, clock: Fact<Hertz>) -> Execution {
             "networks of 25 and 57 kernels on PoCL 3.1: what a pass takes by the wall less what kernels take by events, 12 to 19 µs each",
         ),
         wake: match host.measured.and_then(|found| found.wake.map(|wake| wake.map(Seconds))) {
-            // Beside other programs most wakes are short, since these keep the cores awake.
             Some([lo, _, hi]) => {
                 Fact::between(lo, hi, hi, Source::Measured, "a thread that sleeps is woken by another: the first and the third quartile")
             }

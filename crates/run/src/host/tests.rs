@@ -56,6 +56,7 @@ fn what_was_measured_replaces_assumptions() {
         clock: 3.9712e9,
         fma: Some(32.2),
         loads: Some(31.8),
+        issue: Some(5.9),
         read: [Some(4e11), None, Some(6e10)],
         held: Some(700e3),
         latency: [Some(15.2), Some(210.0), None],
@@ -71,7 +72,7 @@ fn what_was_measured_replaces_assumptions() {
         p.execution.clock
     );
     assert_eq!((p.execution.fma_per_clock.get(), p.execution.fma64_per_clock.get()), (Some(&32.2), Some(&16.1)));
-    assert_eq!(p.execution.lsu_lanes.get(), Some(&32));
+    assert_eq!((p.execution.lsu_lanes.get(), p.execution.issue_per_clock.get()), (Some(&32), Some(&5.9)));
     assert!(matches!(p.execution.wake, Fact::Known { value: Seconds(40e-6), lo: Some(Seconds(24e-6)), hi: Some(Seconds(40e-6)), .. }));
     let m = &p.memory;
     assert_eq!([m.l2.bandwidth.get(), m.dram_bandwidth.get()], [4e11, 6e10].map(BytesPerSecond).each_ref().map(Some));
@@ -92,6 +93,7 @@ fn what_is_kept_is_read_back_unless_it_makes_no_sense() {
         clock: 3e9,
         fma: None,
         loads: None,
+        issue: None,
         read: [None, Some(1e10), None],
         held: None,
         latency: [None; 3],

@@ -459,8 +459,8 @@ fn taken_away(axes: impl Iterator<Item = (i64, u32)>, groups: f64, on: &Profile,
 fn waited(lines: f64, on: &Profile) -> Result<f64, Unknown> {
     let m = &on.memory;
     match lines > 0.0 {
-        true if m.llc.bytes.get().is_some() => Ok(lines * m.llc.latency.known_as("memory.llc.latency")?.0),
-        true => Ok(lines * m.dram_latency.known_as("memory.dram_latency")?.0),
+        true if m.llc.bytes.get().is_some() => Ok(lines / IN_FLIGHT * m.llc.latency.known_as("memory.llc.latency")?.0),
+        true => Ok(lines / IN_FLIGHT * m.dram_latency.known_as("memory.dram_latency")?.0),
         false => Ok(0.0),
     }
 }

@@ -1,0 +1,175 @@
+//! Which sequences a network takes in place of its operators: those by which all of its kernels take the least together, places included.
+
+use crate::EngineError;
+use crate::candidates::{Considered, Looked, Offer, counts, is_several, look, part, settled};
+use crate::found::Found;
+use crate::network::Network;
+use crate::places::{self, Table};
+use crate::sequence::{Kernels, Outer, outer};
+use crate::tune::Judge;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use warpsight_generate::parallel::each;
+use warpsight_generate::{Candidate, ExprKey, Place, TensorExpr, candidates};
+use warpsight_graph::Plan;
+use warpsight_ir::Seconds;
+
+/// A sequence is in the running that takes so many times what another one does, each kernel with its tensors wherever it likes: no more is lost by
+/// where others have them.
+const SLACK: f64 = 1.5;
+
+/// A sequence in place of an operator of a plan.
+#[derive(Clone, Debug)]
+pub struct Taken {
+    /// Position of the operator.
+    pub position: usize,
+    /// The sequence.
+    pub name: String,
+    /// See [`Considered`].
+    pub temporary_bytes: u64,
+    /// See [`Considered`].
+    pub error: f64,
+}
+
+/// Puts the sequences to take in place of a plan's operators: those that are not the operator as it is, by operator. Where tensors lie at the
+/// borders of one is what its neighbours have to take, so all are chosen together, with a place for each tensor between operators. Where no
+/// places are found that agree, operators stay as they are.
+///
+/// # Errors
+/// What the profile lacks.
+pub fn settle(plan: &mut Plan, judge: &Judge, offer: &Offer, found: &Found) -> Result<Vec<Taken>, EngineError> {
+    let distinct = plan.distinct();
+    let looked = each(&distinct, |own| running(look(&plan.operators[own.uses[0]].operator, judge, offer, SLACK, found)?));
+    let looked: Vec<Looked> = looked.into_iter().collect::<Result<_, EngineError>>()?;
+    let mut of = vec![0; plan.operators.len()];
+    distinct.iter().enumerate().for_each(|(kind, own)| own.uses.iter().for_each(|&position| of[position] = kind));
+    let names: Vec<&str> = match looked.iter().all(|own| own.all.len() < 2) {
+        true => of.iter().map(|&kind| looked[kind].all.first().map_or("direct", |own| own.name)).collect(),
+        false => Choice { plan, judge, found, looked: &looked, of: &of }.names()?,
+    };
+    // Of an operator whose temporaries others need, no other sequence gives these.
+    let others = names.into_iter().enumerate().filter(|(position, name)| *name != "direct" && !plan.shares_temporaries(*position));
+    let mut taken = vec![];
+    for (position, name) in others.collect::<Vec<_>>() {
+        // Each has names of its own: what one of them was found for holds of all.
+        let own = candidates(&plan.operators[position].operator).into_iter().find(|own| own.name == name);
+        taken.extend(own.map(|own| put(plan, position, own)));
+    }
+    Ok(taken)
+}
+
+/// Those of an operator's sequences that others may be chosen over for where tensors lie, and the operator as it is.
+fn running(own: Looked) -> Result<Looked, EngineError> {
+    let least = own.considered.iter().map(counts).fold(f64::INFINITY, f64::min);
+    let Looked { all, considered } = own;
+    if considered.is_empty() {
+        return Ok(Looked { all, considered });
+    }
+    let stays = |own: &Considered| own.name == "direct" || counts(own) <= SLACK * least;
+    let (all, considered) = all.into_iter().zip(considered).filter(|own| stays(&own.1)).unzip();
+    Ok(Looked { all, considered })
+}
+
+/// What is chosen from.
+struct Choice<'a> {
+    plan: &'a Plan,
+    judge: &'a Judge<'a>,
+    found: &'a Found,
+    /// Of each kind of operator.
+    looked: &'a [Looked],
+    /// The kind of each operator.
+    of: &'a [usize],
+}
+
+impl Choice<'_> {
+    /// The name of the sequence that each operator takes.
+    fn names(&self) -> Result<Vec<&'static str>, EngineError> {
+        let kernels = self.looked.iter().flat_map(|own| own.all.iter().flat_map(|own| own.operator.kernels()));
+        let mut known = BTreeSet::new();
+        let kernels: Vec<&TensorExpr> = kernels.filter(|step| known.insert(ExprKey::of(step))).collect();
+        each(&kernels, |step| self.found.by_pattern(step, self.judge).map(drop)).into_iter().collect::<Result<(), _>>()?;
+        let mut first: Vec<Option<usize>> = vec![None; self.looked.len()];
+        self.of.iter().enumerate().for_each(|(position, &kind)| _ = first[kind].get_or_insert(position));
+        let tables = |(looked, first): (&Looked, &Option<usize>)| {
+            let outer = outer(&self.plan.operators[first.unwrap_or(0)].operator);
+            looked.all.iter().map(|own| Kernels::of(&own.operator, &outer).table(self.judge, self.found)).collect()
+        };
+        let by_kind: Vec<Vec<Table>> = self.looked.iter().zip(&first).map(tables).collect::<Result<_, EngineError>>()?;
+        let Some(places) = self.places(&by_kind)? else { return Ok(vec!["direct"; self.of.len()]) };
+        // Operators of a kind whose tensors lie alike take the same.
+        let at: Vec<(usize, Vec<Place>)> = (0..self.of.len())
+            .map(|position| (self.of[position], self.seen(position).into_iter().map(|tensor| places[tensor]).collect()))
+            .collect();
+        let alike: Vec<&(usize, Vec<Place>)> = at.iter().collect::<BTreeSet<_>>().into_iter().collect();
+        let best = each(&alike, |(kind, places)| self.best(*kind, first[*kind].unwrap_or(0), &by_kind[*kind], places));
+        let best: HashMap<_, _> = alike.into_iter().zip(best.into_iter().collect::<Result<Vec<_>, _>>()?).collect();
+        Ok(at.iter().map(|own| best[own]).collect())
+    }
+
+    /// A place for each of the plan's tensors; `None` where none are found that agree.
+    fn places(&self, by_kind: &[Vec<Table>]) -> Result<Option<Vec<Place>>, EngineError> {
+        let network = Network::by(self.plan, self.judge.passes)?;
+        let least = |(looked, tables): (&Looked, &Vec<Table>)| {
+            let parts = looked.all.iter().zip(tables).map(|(own, table)| table.clone().times(part(own.name)));
+            parts.reduce(Table::or).unwrap_or_default()
+        };
+        let by_kind: Vec<Table> = self.looked.iter().zip(by_kind).map(least).collect();
+        let (mut tables, mut steps) = (vec![], network.steps.iter());
+        for (position, planned) in self.plan.operators.iter().enumerate() {
+            let own: Vec<_> = steps.by_ref().take(planned.operator.steps.len()).collect();
+            // What others need of its temporaries lies somewhere, too.
+            match self.plan.shares_temporaries(position) {
+                true => {
+                    for step in own {
+                        let taken = self.found.by_pattern(network.families[step.family].expr(), self.judge)?;
+                        tables.push(network.table(step, &taken.1));
+                    }
+                }
+                false => tables.push(by_kind[self.of[position]].renumbered(&self.seen(position))),
+            }
+        }
+        if tables.iter().any(Table::is_empty) {
+            return Ok(None);
+        }
+        Ok(places::least(tables, self.plan.tensors.len(), network.held()).ok())
+    }
+
+    /// The plan's tensors that an operator reads and writes, in the order of [`outer`].
+    fn seen(&self, position: usize) -> Vec<usize> {
+        let planned = &self.plan.operators[position];
+        let last = planned.operator.steps.last().map(|step| (&*step.output.name, planned.output.0));
+        let all: BTreeMap<&str, usize> = last.into_iter().chain(planned.reads().map(|(own, id)| (&*own.name, id.0))).collect();
+        outer(&planned.operator).iter().map(|own| all[&*own.0]).collect()
+    }
+
+    /// The name of the best sequence of a kind of operator, of which one stands at `first`, with its tensors in these places.
+    fn best(&self, kind: usize, first: usize, tables: &[Table], places: &[Place]) -> Result<&'static str, EngineError> {
+        let Looked { all, considered } = &self.looked[kind];
+        let there = |(own, table): (&Considered, &Table)| Considered { time: table.at(places).map(Seconds), whole: true, ..own.clone() };
+        let mut there: Vec<Considered> = considered.iter().zip(tables).map(there).collect();
+        let least = there.iter().enumerate().min_by(|a, b| counts(a.1).total_cmp(&counts(b.1)));
+        let Some(best) = least.map(|own| own.0) else { return Ok(all.first().map_or("direct", |own| own.name)) };
+        // Where all lie in buffers kernels of one pattern take alike: of ResNet-18's convolutions on a CPU none is chosen otherwise by it.
+        if !is_several(&all[best].operator) || self.judge.allowance.image == Some((0, 0)) {
+            return Ok(all[best].name);
+        }
+        let outer: Vec<Outer> = outer(&self.plan.operators[first].operator);
+        let at: Vec<(usize, Place)> = places.iter().copied().enumerate().collect();
+        Ok(all[settled(all, &mut there, self.judge, self.found, |_| (outer.clone(), at.clone()))?].name)
+    }
+}
+
+fn put(plan: &mut Plan, position: usize, own: Candidate) -> Taken {
+    let taken = Taken { position, name: own.name.to_owned(), temporary_bytes: own.operator.temporary_bytes(), error: own.error };
+    plan.replace(position, own.operator);
+    taken
+}
+
+/// Puts sequences that were taken earlier in place of a plan's operators; `None`, and nothing is changed, where one of them is not offered.
+pub fn restore(plan: &mut Plan, taken: &[(usize, String)]) -> Option<Vec<Taken>> {
+    let own = |(position, name): &(usize, String)| {
+        let offered = candidates(&plan.operators.get(*position)?.operator);
+        Some((*position, offered.into_iter().find(|own| own.name == name)?))
+    };
+    let all = taken.iter().map(own).collect::<Option<Vec<_>>>()?;
+    Some(all.into_iter().map(|(position, own)| put(plan, position, own)).collect())
+}

@@ -326,7 +326,7 @@ impl<'a> Loops<'a> {
         if self.lanes > 1 || width <= 1.0 || step.elements == 0.0 || step.vectors == 0.0 {
             return Elements::default();
         }
-        let sums = ((all - step.elements) / width).max(1.0);
+        let sums = ((all - step.elements) / width).max(found.results).max(1.0);
         // Each vector is multiplied by so many elements, each element by `sums / met` vectors: so many elements were loaded in a step if none
         // of them were used in another.
         let met = operations / step.vectors;

@@ -346,16 +346,16 @@ fn missed(seconds: f64, wake: f64, groups: f64, cores: f64) -> f64 {
 fn side_by_side(limits: &[Limit], on: &Profile) -> Result<(Seconds, Limiter), NoEstimate> {
     let of = |wanted: Limiter| limits.iter().filter(|own| own.0 == wanted).filter_map(|own| Some(own.1.as_ref().ok()?.0)).sum::<f64>();
     let busiest = UNITS.map(of).into_iter().fold(0.0, f64::max);
-    let waits = [Limiter::Launch, Limiter::Latency, Limiter::Tlb].map(of);
-    let all = overlapped([busiest, of(Limiter::L2)]) + overlapped([Limiter::Llc, Limiter::Dram].map(of)) + waits.iter().sum::<f64>();
+    let waits = [Limiter::Launch, Limiter::Latency].map(of);
+    let all = overlapped([busiest, of(Limiter::L2), of(Limiter::Tlb)]) + overlapped([Limiter::Llc, Limiter::Dram].map(of)) + waits.iter().sum::<f64>();
     let longest = limits.iter().filter_map(|own| Some((own.1.as_ref().ok()?.0, own.0))).reduce(|a, b| if b.0 > a.0 { b } else { a });
     longest.filter(|_| all > 0.0).map(|(_, limiter)| (Seconds(all), limiter)).ok_or_else(|| nothing_known(limits, on))
 }
 
 /// What two take that go on side by side, more or less: chains of multiply-adds in C on a core with AVX-512 (not kept, 2026-11-27) ran ×1.53,
 /// 1.34, 1.22, 1.06 and 1.0 as long with 6, 7, 8, 10 and 12 sums as with 28, where 8 hide their latency.
-fn overlapped(both: [f64; 2]) -> f64 {
-    both.map(|own| own.powi(4)).iter().sum::<f64>().powf(0.25)
+fn overlapped<const N: usize>(all: [f64; N]) -> f64 {
+    all.map(|own| own.powi(4)).iter().sum::<f64>().powf(0.25)
 }
 
 /// Of so many caches those that load a line of a field: cores take runs of groups in order, so outer axes divide them, and those that divide

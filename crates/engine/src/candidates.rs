@@ -2,7 +2,7 @@
 
 use crate::EngineError;
 use crate::found::Found;
-use crate::sequence::{self, Kernels, Outer};
+use crate::sequence::{Kernels, Outer};
 use crate::tune::Judge;
 use crate::verify::{check_operator, tolerance};
 use warpsight_generate::{Candidate, Operator, Place, TensorExpr, candidates};
@@ -52,26 +52,15 @@ impl Chosen {
     }
 }
 
-/// The sequence to take for an operator by itself: several kernels are a network whose inputs and outputs lie in rows, one kernel has its
-/// tensors wherever it likes.
+/// The sequence to take for an operator by itself: what it reads and writes lies where its kernels like, as a network may decide for both sides.
 ///
 /// # Errors
 /// What the profile lacks.
 pub fn choose(operator: &Operator, judge: &Judge, offer: &Offer) -> Result<Chosen, EngineError> {
     let found = Found::default();
     let Looked { all, mut considered } = look(operator, judge, offer, 1.0, &found)?;
-    let Some(least) = considered.iter().map(counts).reduce(f64::min) else {
-        return Ok(all.into_iter().next().map_or_else(|| Chosen::as_it_is(operator), |taken| Chosen { taken, considered }));
-    };
-    let mut best = considered.iter().position(|own| counts(own) <= least).unwrap_or(0);
-    if is_several(&all[best].operator) {
-        best = settled(&all, &mut considered, judge, &found, |own| {
-            let outer = if is_several(own) { sequence::outer(operator) } else { vec![] };
-            let rows = (0..outer.len()).map(|number| (number, Place::Buffer)).collect();
-            (outer, rows)
-        })?;
-    }
-    Ok(Chosen { taken: all[best].clone(), considered })
+    let best = best(&all, &mut considered, judge, &found, (&[], &[]))?;
+    Ok(Chosen { taken: all.into_iter().nth(best).unwrap_or_else(|| Chosen::as_it_is(operator).taken), considered })
 }
 
 /// The sequences of an operator.
@@ -98,28 +87,33 @@ pub(crate) fn look(operator: &Operator, judge: &Judge, offer: &Offer, slack: f64
     Ok(Looked { all, considered })
 }
 
-/// Which of the sequences takes the least where each is searched as it will run: `at` says which tensors lie outside of one, and in which places.
-/// Kernels by themselves have tensors wherever they like, and a quick search finds some better than others. The operator as it is comes first;
-/// what could not win by the quick search is left out.
+/// The position of the sequence that takes the least, with what others see of it as `outer` says, in these places.
+///
+/// Kernels by themselves have tensors wherever they like, and a quick search finds some better than others. So if several kernels win, they are
+/// searched as they will run, and so is what they win against, the operator as it is first; others are where they may win still. Not where
+/// all lie in buffers, of which places take more alike: of ResNet-18's convolutions on a CPU none is chosen otherwise by it.
 ///
 /// # Errors
 /// What the profile lacks.
-pub(crate) fn settled(
+pub(crate) fn best(
     all: &[Candidate],
     considered: &mut [Considered],
     judge: &Judge,
     found: &Found,
-    at: impl Fn(&Operator) -> (Vec<Outer>, Vec<(usize, Place)>),
+    (outer, places): (&[Outer], &[(usize, Place)]),
 ) -> Result<usize, EngineError> {
     let quick: Vec<f64> = considered.iter().map(counts).collect();
-    let mut order: Vec<usize> = (0..all.len()).collect();
+    let mut order: Vec<usize> = (0..quick.len()).collect();
     order.sort_by(|&a, &b| quick[a].total_cmp(&quick[b]));
+    let Some(mut best) = order.first().copied() else { return Ok(0) };
+    if !is_several(&all[best].operator) || judge.allowance.image == Some((0, 0)) {
+        return Ok(best);
+    }
     order.sort_by_key(|&own| is_several(&all[own].operator));
-    let (mut least, mut best) = (f64::INFINITY, order[0]);
+    let mut least = f64::INFINITY;
     for own in order {
         if quick[own] < least {
-            let (outer, places) = at(&all[own].operator);
-            let time = Kernels::of(&all[own].operator, &outer).settled(&places, judge, found)?;
+            let time = Kernels::of(&all[own].operator, outer).settled(places, judge, found)?;
             considered[own] = Considered { time, whole: true, ..considered[own].clone() };
             if counts(&considered[own]) < least {
                 (least, best) = (counts(&considered[own]), own);
@@ -140,7 +134,7 @@ pub(crate) fn part(name: &str) -> f64 {
 }
 
 /// Whether it is more than one kernel.
-pub(crate) fn is_several(operator: &Operator) -> bool {
+fn is_several(operator: &Operator) -> bool {
     operator.kernels().nth(1).is_some()
 }
 

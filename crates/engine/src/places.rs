@@ -110,10 +110,13 @@ impl Table {
         self.taken.get(&self.tensors.iter().map(|&own| places[own]).collect::<Vec<_>>()).copied()
     }
 
-    /// The one or the other, whichever takes less; both see the same tensors.
+    /// The one or the other, whichever takes less; the first alone where the other does not see the same tensors.
     pub fn or(mut self, other: Self) -> Self {
         if self.is_empty() {
             return other;
+        }
+        if self.tensors != other.tensors {
+            return self;
         }
         for (key, time) in other.taken {
             let own = self.taken.entry(key).or_insert(time);
@@ -260,9 +263,8 @@ impl Left {
 /// would be too large.
 pub fn hiding(tables: Vec<Table>, inner: impl IntoIterator<Item = usize>) -> Option<Table> {
     let mut left = Left::of(tables, MOST);
-    let mut inner: BTreeSet<usize> = inner.into_iter().collect();
-    let beside = |left: &Left, tensor: &usize| left.beside.get(tensor).map_or(0, BTreeSet::len);
-    while let Some(tensor) = inner.iter().copied().min_by_key(|tensor| beside(&left, tensor)) {
+    let mut inner: BTreeSet<usize> = inner.into_iter().filter(|tensor| left.beside.contains_key(tensor)).collect();
+    while let Some(tensor) = inner.iter().copied().min_by_key(|tensor| left.beside[tensor].len()) {
         inner.remove(&tensor);
         let with = left.take(tensor);
         let sum = left.one(&with)?;
@@ -415,6 +417,54 @@ mod tests {
         assert!(whole < few + 1e-12 && few < one, "{whole} {few} {one}");
         // What is held stays.
         assert_eq!(within(100, tables, 10, [3]).expect("possible")[3], Place::Buffer);
+    }
+
+    /// Tables with tensors hidden have, for each choice of the others, the least over all choices of these.
+    #[test]
+    fn what_is_hidden_lies_where_it_takes_the_least() {
+        let mut rng = Rng::with_seed(20261130);
+        for _ in 0..200 {
+            let count = rng.usize(2..6);
+            let outer = rng.usize(1..=count);
+            let tables: Vec<Table> = (0..rng.usize(1..6))
+                .map(|_| {
+                    let seen: Vec<usize> = (0..rng.usize(1..4)).map(|_| rng.usize(..count)).collect();
+                    let patterns = (0..27).map(|n| seen.iter().enumerate().map(|(at, _)| all(3)[n / 3_usize.pow(at as u32) % 3]).collect());
+                    Table::of(&seen, patterns.map(|own: Vec<Place>| (own, rng.f64())).collect::<Vec<_>>())
+                })
+                .collect();
+            let hidden = hiding(tables.clone(), outer..count).expect("small");
+            let choices: Vec<Vec<Place>> =
+                (0..3_usize.pow(count as u32)).map(|n| (0..count).map(|i| all(3)[n / 3_usize.pow(i as u32) % 3]).collect()).collect();
+            for own in choices.iter() {
+                let alike = choices.iter().filter(|other| other[..outer] == own[..outer]);
+                let least = alike.filter_map(|other| sum(&tables, other)).fold(f64::INFINITY, f64::min);
+                assert!(hidden.at(own).is_some_and(|time| (time - least).abs() < 1e-12), "{own:?}");
+            }
+        }
+    }
+
+    /// One table of several ways: the least of each choice, also of one that only one way has; numbered as others are, and of one place.
+    #[test]
+    fn ways_become_one_table() {
+        let (rows, blocks) = (Place::Buffer, Place::Blocks(16));
+        let one = Table::of(&[0, 1], [(vec![rows, rows], 1.0), (vec![rows, blocks], 5.0)]);
+        let two = Table::of(&[0, 1], [(vec![rows, blocks], 2.0), (vec![blocks, blocks], 3.0)]).plus(0.5);
+        let both = one.clone().or(two);
+        assert_eq!(
+            [[rows, rows], [rows, blocks], [blocks, blocks], [blocks, rows]].map(|own| both.at(&own)),
+            [Some(1.0), Some(2.5), Some(3.5), None]
+        );
+        // What sees other tensors is no other way.
+        let other = Table::of(&[1], [(vec![rows], 0.1)]);
+        assert_eq!(one.clone().or(other.clone()).at(&[rows, rows]), Some(1.0));
+        assert_eq!(Table::default().or(other).at(&[blocks, rows]), Some(0.1));
+        // The first tensor is the third there, the second the first; of two that are one there, only what has both in one place is left.
+        let there = both.renumbered(&[2, 0]).times(2.0);
+        assert_eq!((there.at(&[blocks, rows, rows]), there.at(&[rows, rows, blocks])), (Some(5.0), None));
+        let same = both.renumbered(&[1, 1]);
+        assert_eq!((same.at(&[rows, rows]), same.at(&[rows, blocks])), (Some(1.0), Some(3.5)));
+        assert_eq!(both.only(0, blocks).only(7, rows).at(&[blocks, blocks]), Some(3.5));
     }
 
     /// Tensors that are held in rows, and kernels for which nothing agrees.

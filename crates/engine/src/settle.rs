@@ -1,7 +1,7 @@
 //! Which sequences a network takes in place of its operators: those by which all of its kernels take the least together, places included.
 
 use crate::EngineError;
-use crate::candidates::{Considered, Looked, Offer, counts, is_several, look, part, settled};
+use crate::candidates::{Considered, Looked, Offer, best, counts, look, part};
 use crate::found::Found;
 use crate::network::Network;
 use crate::places::{self, Table};
@@ -10,7 +10,7 @@ use crate::tune::Judge;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use warpsight_generate::parallel::each;
 use warpsight_generate::{Candidate, ExprKey, Place, TensorExpr, candidates};
-use warpsight_graph::Plan;
+use warpsight_graph::{Distinct, Plan};
 use warpsight_ir::Seconds;
 
 /// A sequence is in the running that takes so many times what another one does, each kernel with its tensors wherever it likes: no more is lost by
@@ -38,13 +38,13 @@ pub struct Taken {
 /// What the profile lacks.
 pub fn settle(plan: &mut Plan, judge: &Judge, offer: &Offer, found: &Found) -> Result<Vec<Taken>, EngineError> {
     let distinct = plan.distinct();
-    let looked = each(&distinct, |own| running(look(&plan.operators[own.uses[0]].operator, judge, offer, SLACK, found)?));
+    let looked = each(&distinct, |own| look(&plan.operators[own.uses[0]].operator, judge, offer, SLACK, found).map(running));
     let looked: Vec<Looked> = looked.into_iter().collect::<Result<_, EngineError>>()?;
     let mut of = vec![0; plan.operators.len()];
     distinct.iter().enumerate().for_each(|(kind, own)| own.uses.iter().for_each(|&position| of[position] = kind));
     let names: Vec<&str> = match looked.iter().all(|own| own.all.len() < 2) {
         true => of.iter().map(|&kind| looked[kind].all.first().map_or("direct", |own| own.name)).collect(),
-        false => Choice { plan, judge, found, looked: &looked, of: &of }.names()?,
+        false => Choice { plan, judge, found, distinct: &distinct, looked: &looked, of: &of }.names()?,
     };
     // Of an operator whose temporaries others need, no other sequence gives these.
     let others = names.into_iter().enumerate().filter(|(position, name)| *name != "direct" && !plan.shares_temporaries(*position));
@@ -58,15 +58,14 @@ pub fn settle(plan: &mut Plan, judge: &Judge, offer: &Offer, found: &Found) -> R
 }
 
 /// Those of an operator's sequences that others may be chosen over for where tensors lie, and the operator as it is.
-fn running(own: Looked) -> Result<Looked, EngineError> {
-    let least = own.considered.iter().map(counts).fold(f64::INFINITY, f64::min);
-    let Looked { all, considered } = own;
+fn running(Looked { all, considered }: Looked) -> Looked {
     if considered.is_empty() {
-        return Ok(Looked { all, considered });
+        return Looked { all, considered };
     }
+    let least = considered.iter().map(counts).fold(f64::INFINITY, f64::min);
     let stays = |own: &Considered| own.name == "direct" || counts(own) <= SLACK * least;
     let (all, considered) = all.into_iter().zip(considered).filter(|own| stays(&own.1)).unzip();
-    Ok(Looked { all, considered })
+    Looked { all, considered }
 }
 
 /// What is chosen from.
@@ -74,7 +73,8 @@ struct Choice<'a> {
     plan: &'a Plan,
     judge: &'a Judge<'a>,
     found: &'a Found,
-    /// Of each kind of operator.
+    /// The kinds of operators, and the sequences of each.
+    distinct: &'a [Distinct],
     looked: &'a [Looked],
     /// The kind of each operator.
     of: &'a [usize],
@@ -87,20 +87,18 @@ impl Choice<'_> {
         let mut known = BTreeSet::new();
         let kernels: Vec<&TensorExpr> = kernels.filter(|step| known.insert(ExprKey::of(step))).collect();
         each(&kernels, |step| self.found.by_pattern(step, self.judge).map(drop)).into_iter().collect::<Result<(), _>>()?;
-        let mut first: Vec<Option<usize>> = vec![None; self.looked.len()];
-        self.of.iter().enumerate().for_each(|(position, &kind)| _ = first[kind].get_or_insert(position));
-        let tables = |(looked, first): (&Looked, &Option<usize>)| {
-            let outer = outer(&self.plan.operators[first.unwrap_or(0)].operator);
+        let tables = |(kind, looked): (usize, &Looked)| {
+            let outer = self.outer(kind);
             looked.all.iter().map(|own| Kernels::of(&own.operator, &outer).table(self.judge, self.found)).collect()
         };
-        let by_kind: Vec<Vec<Table>> = self.looked.iter().zip(&first).map(tables).collect::<Result<_, EngineError>>()?;
+        let by_kind: Vec<Vec<Table>> = self.looked.iter().enumerate().map(tables).collect::<Result<_, EngineError>>()?;
         let Some(places) = self.places(&by_kind)? else { return Ok(vec!["direct"; self.of.len()]) };
         // Operators of a kind whose tensors lie alike take the same.
         let at: Vec<(usize, Vec<Place>)> = (0..self.of.len())
             .map(|position| (self.of[position], self.seen(position).into_iter().map(|tensor| places[tensor]).collect()))
             .collect();
         let alike: Vec<&(usize, Vec<Place>)> = at.iter().collect::<BTreeSet<_>>().into_iter().collect();
-        let best = each(&alike, |(kind, places)| self.best(*kind, first[*kind].unwrap_or(0), &by_kind[*kind], places));
+        let best = each(&alike, |(kind, places)| self.best(*kind, &by_kind[*kind], places));
         let best: HashMap<_, _> = alike.into_iter().zip(best.into_iter().collect::<Result<Vec<_>, _>>()?).collect();
         Ok(at.iter().map(|own| best[own]).collect())
     }
@@ -133,6 +131,11 @@ impl Choice<'_> {
         Ok(places::least(tables, self.plan.tensors.len(), network.held()).ok())
     }
 
+    /// What operators of a kind read and write.
+    fn outer(&self, kind: usize) -> Vec<Outer> {
+        outer(&self.plan.operators[self.distinct[kind].uses[0]].operator)
+    }
+
     /// The plan's tensors that an operator reads and writes, in the order of [`outer`].
     fn seen(&self, position: usize) -> Vec<usize> {
         let planned = &self.plan.operators[position];
@@ -141,20 +144,14 @@ impl Choice<'_> {
         outer(&planned.operator).iter().map(|own| all[&*own.0]).collect()
     }
 
-    /// The name of the best sequence of a kind of operator, of which one stands at `first`, with its tensors in these places.
-    fn best(&self, kind: usize, first: usize, tables: &[Table], places: &[Place]) -> Result<&'static str, EngineError> {
+    /// The name of the best sequence of a kind of operator with its tensors in these places.
+    fn best(&self, kind: usize, tables: &[Table], places: &[Place]) -> Result<&'static str, EngineError> {
         let Looked { all, considered } = &self.looked[kind];
         let there = |(own, table): (&Considered, &Table)| Considered { time: table.at(places).map(Seconds), whole: true, ..own.clone() };
         let mut there: Vec<Considered> = considered.iter().zip(tables).map(there).collect();
-        let least = there.iter().enumerate().min_by(|a, b| counts(a.1).total_cmp(&counts(b.1)));
-        let Some(best) = least.map(|own| own.0) else { return Ok(all.first().map_or("direct", |own| own.name)) };
-        // Where all lie in buffers kernels of one pattern take alike: of ResNet-18's convolutions on a CPU none is chosen otherwise by it.
-        if !is_several(&all[best].operator) || self.judge.allowance.image == Some((0, 0)) {
-            return Ok(all[best].name);
-        }
-        let outer: Vec<Outer> = outer(&self.plan.operators[first].operator);
         let at: Vec<(usize, Place)> = places.iter().copied().enumerate().collect();
-        Ok(all[settled(all, &mut there, self.judge, self.found, |_| (outer.clone(), at.clone()))?].name)
+        let best = best(all, &mut there, self.judge, self.found, (&self.outer(kind), &at))?;
+        Ok(all.get(best).map_or("direct", |own| own.name))
     }
 }
 

@@ -347,7 +347,9 @@ fn side_by_side(limits: &[Limit], on: &Profile) -> Result<(Seconds, Limiter), No
     let of = |wanted: Limiter| limits.iter().filter(|own| own.0 == wanted).filter_map(|own| Some(own.1.as_ref().ok()?.0)).sum::<f64>();
     let busiest = UNITS.map(of).into_iter().fold(0.0, f64::max);
     let waits = [Limiter::Launch, Limiter::Latency].map(of);
-    let all = overlapped([busiest, of(Limiter::L2), of(Limiter::Tlb)]) + overlapped([Limiter::Llc, Limiter::Dram].map(of)) + waits.iter().sum::<f64>();
+    let all = overlapped([busiest, of(Limiter::L2), of(Limiter::Tlb)])
+        + overlapped([Limiter::Llc, Limiter::Dram].map(of))
+        + waits.iter().sum::<f64>();
     let longest = limits.iter().filter_map(|own| Some((own.1.as_ref().ok()?.0, own.0))).reduce(|a, b| if b.0 > a.0 { b } else { a });
     longest.filter(|_| all > 0.0).map(|(_, limiter)| (Seconds(all), limiter)).ok_or_else(|| nothing_known(limits, on))
 }

@@ -504,16 +504,16 @@ fn elements_that_wait_take_registers() {
     assert!(shared > 3.0 * plain, "{shared} {plain}");
 }
 
-/// Units of a core work side by side, and its second cache; what comes from behind that is waited for.
+/// Units of a core work side by side, and its second cache and its translations; what comes from behind that is waited for.
 #[test]
 fn units_of_a_core_work_side_by_side() {
     let sixteen = product(8, 2, 16, 1024);
     let of = |limiter| seconds(&sixteen, limiter);
     let units = [Limiter::Fp, Limiter::Issue, Limiter::L1].map(of);
     let busiest = units.into_iter().fold(0.0, f64::max);
-    let norm = |both: [f64; 2]| both.map(|own| own.powi(4)).iter().sum::<f64>().powf(0.25);
-    let waits: f64 = [Limiter::Launch, Limiter::Latency, Limiter::Tlb].map(of).iter().sum();
-    let expected = norm([busiest, of(Limiter::L2)]) + norm([Limiter::Llc, Limiter::Dram].map(of)) + waits;
+    let norm = |all: &[f64]| all.iter().map(|own| own.powi(4)).sum::<f64>().powf(0.25);
+    let waits: f64 = [Limiter::Launch, Limiter::Latency].map(of).iter().sum();
+    let expected = norm(&[busiest, of(Limiter::L2), of(Limiter::Tlb)]) + norm(&[Limiter::Llc, Limiter::Dram].map(of)) + waits;
     assert!((sixteen.seconds.0 / expected - 1.0).abs() < 1e-6, "{} {expected}", sixteen.seconds.0);
     assert!(units.iter().sum::<f64>() > 1.5 * busiest, "a norm of all would be told from it: {units:?}");
 }
@@ -535,26 +535,29 @@ fn lines_that_cores_share_are_waited_for() {
     };
     let quarter = "let v = a[y, x * 4 : 4] c[y, x * 4] = v";
     let [apart, together] = ["y = 64, x = 16", "x = 16, y = 64"].map(|groups| waits(groups, quarter, &cpu()));
-    // Three neighbours, 64 groups apart, of four runs of 256: three stores of four wait for 50 cycles.
-    let each = |share: f64| share * 1024.0 * 50.0 / 4.0 / 2.5e9;
-    assert!((apart - together - each(0.75 - 12.0 / 1024.0)).abs() < each(0.02), "{apart} {together}");
-    // The coarse count has the same waits.
-    let [(slow, limiter), (fast, _)] = ["y = 64, x = 16", "x = 16, y = 64"].map(|groups| coarse(groups, quarter));
-    assert!(limiter == Limiter::Latency && slow.0 - fast.0 > each(0.6), "{slow:?} {fast:?}");
-    let halves = coarse("y = 64, x = 16", "let v = a[y, x * 4 : 2] let w = a[y, x * 4 + 2 : 2] c[y, x * 4] = v c[y, x * 4 + 2] = w").0;
-    assert!((halves.0 - slow.0).abs() < each(0.1), "{halves:?} {slow:?}");
-    // Two stores to a line are one wait, and a core alone waits for nobody.
-    let eighths = "let v = a[y, x * 4 : 2] let w = a[y, x * 4 + 2 : 2] c[y, x * 4] = v c[y, x * 4 + 2] = w";
-    let twice = waits("y = 64, x = 16", eighths, &cpu());
-    assert!((twice - apart).abs() < each(0.02), "{twice} {apart}");
+    // Three neighbours, 64 groups apart, of four runs of 256: three stores of four wait for 50 cycles, twelve at a time.
+    let each = |share: f64| share * 1024.0 * 50.0 / 12.0 / 4.0 / 2.5e9;
+    // One core does all of it, and waits for nobody but for lines that nothing foresees.
     let mut alone = cpu();
     alone.execution.cores = known(1);
     let [slow, fast] = ["y = 64, x = 16", "x = 16, y = 64"].map(|groups| waits(groups, quarter, &alone));
-    assert!((slow - fast).abs() < each(0.05) * 4.0, "{slow} {fast}");
+    let shared = apart - together - (slow - fast) / 4.0;
+    assert!((shared - each(0.75 - 12.0 / 1024.0)).abs() < each(0.02), "{apart} {together}, alone {slow} {fast}");
+    // The coarse count has the same waits.
+    let both = |body: &str| {
+        let [slow, fast] = ["y = 64, x = 16", "x = 16, y = 64"].map(|groups| coarse(groups, body).0.0);
+        slow - fast
+    };
+    // Two stores to a line are one wait.
+    let eighths = "let v = a[y, x * 4 : 2] let w = a[y, x * 4 + 2 : 2] c[y, x * 4] = v c[y, x * 4 + 2] = w";
+    let twice = waits("y = 64, x = 16", eighths, &cpu());
+    assert!((twice - apart).abs() < each(0.05), "{twice} {apart}");
+    let [quarters, halves] = [quarter, eighths].map(both);
+    assert!((quarters - each(0.75 - 12.0 / 1024.0)).abs() < each(0.01) && (halves - quarters).abs() < each(0.01), "{quarters} {halves}");
     // Whole lines are nobody else's.
     let whole = "let v = a[y, x * 16 : 16] c[y, x * 16] = v";
     let [slow, fast] = ["y = 64, x = 4", "x = 4, y = 64"].map(|groups| waits(groups, whole, &cpu()));
-    assert!((slow - fast).abs() < each(0.02), "{slow} {fast}");
+    assert!((slow - fast).abs() < each(0.1), "{slow} {fast}");
     // Where there is no last level, lines come from memory; chains are waited for whatever is not known of lines.
     let mut two = cpu();
     two.memory.llc = Cache::absent("none");

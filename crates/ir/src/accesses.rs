@@ -8,6 +8,7 @@ mod build;
 mod canonical;
 mod conditions;
 mod expand;
+mod kept;
 mod raw;
 mod reader;
 mod resize;

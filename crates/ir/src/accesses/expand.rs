@@ -12,6 +12,7 @@ use crate::near::did_you_mean;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use smallvec::SmallVec;
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::hash::{BuildHasher, Hash, Hasher};
 use std::ops::Range;
 use toml::Spanned;
@@ -30,8 +31,32 @@ pub(super) struct Item {
     pub(super) within: Option<usize>,
     /// Whether one of its conditions may fail.
     pub(super) conditional: bool,
-    /// When it happens first and is used last, in written-out trips and points, the order of the text.
-    pub(super) alive: (usize, usize),
+    /// When it happens, ascending: trips of what is written out, in the order of the text, and in each of them points.
+    pub(super) times: SmallVec<[u32; 2]>,
+    /// Whether any loop is written out for it.
+    pub(super) written_out: bool,
+}
+
+impl Item {
+    /// It happens when another does, too.
+    fn happens(&mut self, other: &Self) {
+        self.written_out |= other.written_out;
+        for time in &other.times {
+            if let Err(at) = self.times.binary_search(time) {
+                self.times.insert(at, *time);
+            }
+        }
+    }
+
+    /// The last time it happens.
+    pub(super) fn last(&self) -> usize {
+        self.times.last().map_or(0, |&time| time as usize)
+    }
+
+    /// The points, of so many, that it is of, ascending.
+    pub(super) fn points(&self, of: usize) -> BTreeSet<usize> {
+        self.times.iter().map(|&time| time as usize % of.max(1)).collect()
+    }
 }
 
 /// The accesses of one list of a field, each address once.
@@ -129,7 +154,7 @@ impl Distinct {
                 let known = &mut self.items[i];
                 known.access.guard = guard;
                 known.access.ahead &= item.access.ahead;
-                known.alive = (known.alive.0.min(item.alive.0), known.alive.1.max(item.alive.1));
+                known.happens(&item);
                 return;
             }
         }
@@ -244,7 +269,6 @@ impl<'a> Placer<'a> {
         let mut next = Some(SmallVec::from_elem(0, counts.len()));
         while let Some(point) = next {
             let when = self.when(&point, &counts, u32::MAX);
-            let alive = if written_out.is_empty() { (0, 0) } else { (when, when) };
             let (mut pieces, mut all) = (Some(Pieces::default()), 0);
             while let Some(mut own) = pieces {
                 let mut coords: SmallVec<[Affine; 4]> = SmallVec::new();
@@ -282,7 +306,8 @@ impl<'a> Placer<'a> {
                     return wrong(span.clone(), "nobody waits for what is stored", Some("`ahead` of a load"))?;
                 }
                 let access = AccessRef { tensor: target.tensor, kind, coords, width, guard, path, indirect, branch, ahead, times: 1 };
-                to.add(Item { access, within, conditional, alive }, points);
+                let times = SmallVec::from_elem(when as u32, 1);
+                to.add(Item { access, within, conditional, times, written_out: !written_out.is_empty() }, points);
                 all += 1;
                 if all > PIECES_OF_ACCESS {
                     let what = format!("this access has more than {PIECES_OF_ACCESS} pieces in which it is affine");

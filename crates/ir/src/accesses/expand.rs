@@ -1,6 +1,7 @@
 //! Written accesses in terms of blocks, lanes and loops: folding, written-out loops, guards, and what two points of a thread share.
 
 use super::conditions::{Condition, FARTHEST};
+use super::kept::Run;
 use super::raw::{RawAccess, RawCoordinate, RawField, RawProxy};
 use super::reader::Reader;
 use super::resolve::{PIECES_OF_ACCESS, Pieces, Resolver, Unplaced};
@@ -33,24 +34,19 @@ pub(super) struct Item {
     pub(super) conditional: bool,
     /// When it happens, ascending: trips of what is written out, in the order of the text, and in each of them points.
     pub(super) times: SmallVec<[u32; 2]>,
-    /// Whether any loop is written out for it.
-    pub(super) written_out: bool,
+    /// How many of these times are written out one after another, the least of all lists; `None` where no loop is.
+    pub(super) run: Option<Run>,
 }
 
 impl Item {
     /// It happens when another does, too.
     fn happens(&mut self, other: &Self) {
-        self.written_out |= other.written_out;
+        self.run = self.run.into_iter().chain(other.run).min();
         for time in &other.times {
             if let Err(at) = self.times.binary_search(time) {
                 self.times.insert(at, *time);
             }
         }
-    }
-
-    /// The last time it happens.
-    pub(super) fn last(&self) -> usize {
-        self.times.last().map_or(0, |&time| time as usize)
     }
 
     /// The points, of so many, that it is of, ascending.
@@ -266,6 +262,7 @@ impl<'a> Placer<'a> {
         }
         to.unrolled |= written_out.iter().fold(0, |all, n| all | 1 << n);
         let counts = self.counts_of_points(&written_out, &span)?;
+        let run = (!written_out.is_empty()).then(|| Run::of(&counts[..reader.fold.len()], &counts[reader.fold.len()..]));
         let mut next = Some(SmallVec::from_elem(0, counts.len()));
         while let Some(point) = next {
             let when = self.when(&point, &counts, u32::MAX);
@@ -307,7 +304,7 @@ impl<'a> Placer<'a> {
                 }
                 let access = AccessRef { tensor: target.tensor, kind, coords, width, guard, path, indirect, branch, ahead, times: 1 };
                 let times = SmallVec::from_elem(when as u32, 1);
-                to.add(Item { access, within, conditional, times, written_out: !written_out.is_empty() }, points);
+                to.add(Item { access, within, conditional, times, run }, points);
                 all += 1;
                 if all > PIECES_OF_ACCESS {
                     let what = format!("this access has more than {PIECES_OF_ACCESS} pieces in which it is affine");

@@ -12,9 +12,29 @@ use crate::program::Space;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
 
-/// Taps that are written out. The limit for pragmas of LLVM is 16,384 instructions; clang 15 writes 3,375 taps out and 3,600 not: there the outermost
-/// loop stays one.
-const TAPS: usize = 3500;
+/// Trips and points that compilers write out: the limit for pragmas of LLVM is 16,384 instructions, of about seven a tap.
+const WRITTEN_OUT: i64 = 2340;
+
+/// Times, of trips and points, that are written out one after another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Run {
+    times: u32,
+    /// Whether these are all.
+    whole: bool,
+}
+
+impl Run {
+    /// Of the points of a work-item and the trips of loops, the outermost first. Beyond [`WRITTEN_OUT`] the outermost loop stays one, and each of its
+    /// trips has as many of the text as divide these (LLVM, LoopUnrollPass.cpp: computeUnrollCount).
+    pub(super) fn of(points: &[i64], trips: &[i64]) -> Self {
+        let all: i64 = points.iter().chain(trips).product();
+        let outermost = trips.iter().copied().find(|&trips| trips > 1).unwrap_or(1);
+        let body = all / outermost;
+        let parts = (1..=outermost).rev().filter(|part| outermost % part == 0);
+        let part = parts.clone().find(|part| part * body <= WRITTEN_OUT).unwrap_or(1);
+        Self { times: (part * body) as u32, whole: part == outermost }
+    }
+}
 
 /// Words of 32 bits of an access.
 pub(super) fn words(item: &Item, tensors: &[TensorUse]) -> i64 {
@@ -25,6 +45,7 @@ pub(super) fn words(item: &Item, tensors: &[TensorUse]) -> i64 {
 }
 
 /// What a word is loaded for.
+#[derive(Default)]
 struct Word {
     /// Of 32 bits.
     words: i64,
@@ -38,28 +59,30 @@ struct Word {
 /// what is loaded for points after the first is kept until these are stored. Otherwise what several trips or points use is kept from the first to
 /// the last of them. What is constant is an operand of arithmetic.
 pub(super) fn kept(items: &[Item], tensors: &[TensorUse], vars: &[NestVar], (points, looped): (usize, &dyn Fn(&Item) -> bool)) -> (u32, Reused) {
-    if items.iter().any(|item| item.last() >= TAPS) {
-        return (0, Reused::default());
-    }
     let branches = |item: &&Item| matches!(item.access.kind, AccessKind::Store(_)) && item.conditional && !looped(item);
-    // Of what is stored for all points alike there is no branch for each.
-    let sunk = items.iter().filter(branches).any(|item| item.points(points).len() < points);
+    // Of what is stored for all points alike there is no branch for each, and out of a loop that stays one nothing is moved.
+    let whole = items.iter().all(|item| item.run.is_none_or(|run| run.whole));
+    let sunk = whole && items.iter().filter(branches).any(|item| item.points(points).len() < points);
     let constant =
         |item: &Item| matches!(tensors[usize::from(item.access.tensor)].place, TensorPlace::Buffer { space: Space::Constant, .. });
     // The same words, however often and under whatever conditions they are listed.
     let mut loaded: FxHashMap<_, Word> = FxHashMap::default();
     let loads = items.iter().filter(|item| item.access.kind == AccessKind::Load && item.access.branch.is_none() && !constant(item));
-    for item in loads.filter(|item| if sunk { !looped(item) } else { item.written_out }) {
+    for item in loads.filter(|item| !sunk || !looped(item)) {
         // What is always 0 moves nothing.
         let moves = |term: &&(VarId, i32)| vars[usize::from(term.0.0)].trips != Some(1);
         let at: Vec<(Vec<(VarId, i32)>, i64)> =
             item.access.coords.iter().map(|form| (form.terms().iter().filter(moves).copied().collect(), form.constant)).collect();
-        let own = loaded.entry((item.access.tensor, at)).or_insert_with(|| Word { words: 0, times: BTreeSet::new() });
-        own.words = own.words.max(words(item, tensors));
-        if sunk {
-            own.times.extend(item.points(points));
-        } else {
-            own.times.extend(item.times.iter().map(|&time| time as usize));
+        let mut used = |run: usize, time: usize| {
+            let own = loaded.entry((item.access.tensor, at.clone(), run)).or_default();
+            own.words = own.words.max(words(item, tensors));
+            own.times.insert(time);
+        };
+        match item.run {
+            _ if sunk => item.points(points).into_iter().for_each(|point| used(0, point)),
+            // What another trip of a loop uses is loaded there.
+            Some(run) => item.times.iter().for_each(|&time| used((time / run.times) as usize, time as usize)),
+            None => {}
         }
     }
     if sunk { until_stored(loaded.into_values()) } else { until_used(loaded.into_values()) }

@@ -6,8 +6,8 @@ use warpsight_ir::accesses::write::{Unwritable, write};
 use warpsight_ir::program::BinaryOp;
 use warpsight_ir::{
     Access, AccessKind, AccessRef, Accesses, Affine, AffineBound, BufferLayout, Bytes, Checked, Expr, GroupAxis, Kernel, LaneAxis, Launch,
-    LaunchShape, LoadPath, Nest, NestVar, OpClass, OpCounts, Param, ParamKind, Program, Reused, Scalar, Space, Stmt, StorePolicy, TensorPlace,
-    TensorUse, Unroll, VarId, VarKind,
+    LaunchShape, LoadPath, Nest, NestVar, OpClass, OpCounts, Param, ParamKind, Program, Reused, Scalar, Space, Stmt, StorePolicy,
+    TensorPlace, TensorUse, Unroll, VarId, VarKind,
 };
 
 fn read(text: &str) -> Written {
@@ -33,7 +33,11 @@ fn examples_read_back_as_they_are() {
         let text = write(&written.kernel).unwrap_or_else(|error| panic!("{name}: {error:?}"));
         let again = read(&text);
         // Names of variables are those of the text form already; loops that are written out are one access for each trip.
-        assert_eq!(Kernel { kept: written.kernel.kept, reused: written.kernel.reused, ..again.kernel.clone() }, written.kernel, "{name}\n{text}");
+        assert_eq!(
+            Kernel { kept: written.kernel.kept, reused: written.kernel.reused, ..again.kernel.clone() },
+            written.kernel,
+            "{name}\n{text}"
+        );
         assert_eq!(again.guessed_accesses, written.guessed_accesses, "{name}");
         // What was folded is said for its block.
         let folded = written.fold.iter().any(|&points| points > 1);

@@ -2,8 +2,8 @@
 
 use std::collections::HashSet;
 use warpsight_ir::{
-    AccessKind, AccessRef, Accesses, Affine, AffineBound, BufferLayout, Bytes, Kernel, LaunchShape, LoadPath, Nest, NestVar, OpCounts, Reused,
-    Scalar, Space, StorePolicy, TensorPlace, TensorUse, VarId, VarKind,
+    AccessKind, AccessRef, Accesses, Affine, AffineBound, BufferLayout, Bytes, Kernel, LaunchShape, LoadPath, Nest, NestVar, OpCounts,
+    Reused, Scalar, Space, StorePolicy, TensorPlace, TensorUse, VarId, VarKind,
 };
 use warpsight_predict::volumes::behind::wave::{boxes, distinct as distinct_in};
 use warpsight_predict::volumes::first_level::block::{block_uses, instructions};

@@ -1,7 +1,7 @@
 //! From what the text says to a [`Kernel`]: folding, loops, guards.
 
 use super::expand::{COPIES, Distinct, Item, Placer, Target};
-use super::kept::{kept, words};
+use super::kept::{Around, kept, words};
 use super::raw::{FieldKind, Flops, LoopOrder, PerPoint, Raw, RawAccess, RawBarrier, RawField, Registers, StorePolicyName};
 use super::reader::{Loop, Reader};
 use super::resolve::{Resolver, Unplaced, Variables};
@@ -83,7 +83,8 @@ impl Reader<'_> {
             }
         };
         let looped = |item: &Item| self.several(item.within).is_some();
-        let (kept, reused) = kept(&items, &tensors, &self.vars(&order, &variables), (fold as usize, &looped));
+        let around = Around { points: fold as usize, before: barriers.last().map_or(0, |own| own.0), looped: &looped };
+        let (kept, reused) = kept(&items, &tensors, &self.vars(&order, &variables), &around);
         let kernel = Kernel {
             name: raw.name.as_str().into(),
             launch: LaunchShape {

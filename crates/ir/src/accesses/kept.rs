@@ -53,12 +53,22 @@ struct Word {
     times: BTreeSet<usize>,
 }
 
-/// See [`crate::Kernel::kept`], and beside it how often. A work-item computes so many `points`; `looped`: whether an access is in a loop of several trips.
+/// What tells loads from each other but what they touch.
+pub(super) struct Around<'a> {
+    /// Points of a work-item.
+    pub(super) points: usize,
+    /// Accesses before the last barrier.
+    pub(super) before: usize,
+    /// Whether an access is in a loop of several trips.
+    pub(super) looped: &'a dyn Fn(&Item) -> bool,
+}
+
+/// See [`crate::Kernel::kept`], and beside it how often.
 ///
 /// Compilers move the arithmetic of a point to its store where that stands in a branch of its own, out of all that is written out, but loads stay:
 /// what is loaded for points after the first is kept until these are stored. Otherwise what several trips or points use is kept from the first to
 /// the last of them. What is constant is an operand of arithmetic.
-pub(super) fn kept(items: &[Item], tensors: &[TensorUse], vars: &[NestVar], (points, looped): (usize, &dyn Fn(&Item) -> bool)) -> (u32, Reused) {
+pub(super) fn kept(items: &[Item], tensors: &[TensorUse], vars: &[NestVar], &Around { points, before, looped }: &Around) -> (u32, Reused) {
     let branches = |item: &&Item| matches!(item.access.kind, AccessKind::Store(_)) && item.conditional && !looped(item);
     // Of what is stored for all points alike there is no branch for each, and out of a loop that stays one nothing is moved.
     let whole = items.iter().all(|item| item.run.is_none_or(|run| run.whole));
@@ -67,8 +77,10 @@ pub(super) fn kept(items: &[Item], tensors: &[TensorUse], vars: &[NestVar], (poi
         |item: &Item| matches!(tensors[usize::from(item.access.tensor)].place, TensorPlace::Buffer { space: Space::Constant, .. });
     // The same words, however often and under whatever conditions they are listed.
     let mut loaded: FxHashMap<_, Word> = FxHashMap::default();
-    let loads = items.iter().filter(|item| item.access.kind == AccessKind::Load && item.access.branch.is_none() && !constant(item));
-    for item in loads.filter(|item| !sunk || !looped(item)) {
+    let loads = items.iter().enumerate().filter(|(_, own)| own.access.kind == AccessKind::Load && own.access.branch.is_none());
+    // What all points load alike before threads meet is for local memory.
+    let put = |at: usize, item: &Item| at < before && item.points(points).len() == points;
+    for (_, item) in loads.filter(|&(at, item)| !constant(item) && !(sunk && (looped(item) || put(at, item)))) {
         // What is always 0 moves nothing.
         let moves = |term: &&(VarId, i32)| vars[usize::from(term.0.0)].trips != Some(1);
         let at: Vec<(Vec<(VarId, i32)>, i64)> =
@@ -113,4 +125,86 @@ fn until_used(loaded: impl Iterator<Item = Word>) -> (u32, Reused) {
     changes.sort_unstable();
     let (_, most) = changes.iter().fold((0, 0), |(now, most): (i64, i64), (_, change)| (now + change, most.max(now + change)));
     (most as u32, kept)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::text::parse;
+    use super::Run;
+
+    /// Words kept at once, kept in all, and uses of a kernel of `head`, with a tap for each trip of `i`, whose results are stored where `tx < 1000`.
+    fn counted(head: &str, fields: &str) -> [u32; 3] {
+        let text = format!(
+            "name = \"k\"\nblock = [4]\n{head}\nregisters = 16\nflops = 2\n[[loop]]\nname = \"i\"\ntrips = 3\norder = \"unrolled\"\n\
+             {fields}\n[[field]]\nname = \"b\"\nelement = \"f32\"\ndims = [4096]\nstore = [[\"tx\"]]\n"
+        );
+        let kernel = parse(&text, &[]).unwrap_or_else(|error| panic!("{error:?}\n{text}")).kernel;
+        [kernel.kept, kernel.reused.words, kernel.reused.uses]
+    }
+
+    /// A field, or more of one that stands further up.
+    fn field(more: bool, kind: &str, load: &str) -> String {
+        let declared = if more { "" } else { "element = \"f32\"\ndims = [4100]\n" };
+        format!("[[field]]\nname = \"a\"\n{declared}{kind}load = [{load}]\n")
+    }
+
+    const TAPS: &str = "[\"tx + i\"]";
+    /// Points side by side; the domain leaves a part of the last block out, so that stores have conditions, or does not.
+    const GUARDED: [&str; 2] = ["domain = [1001]\nfold = [2]", "domain = [1001]\nfold = [3]"];
+    const WHOLE: &str = "domain = [1024]\nfold = [2]";
+
+    #[test]
+    fn what_later_points_use_is_kept_until_they_are_stored() {
+        let taps = field(false, "", TAPS);
+        // Point 0 uses words 0, 1, 2; point 1 uses 1, 2, 3, all of which are loaded when point 0 is stored.
+        assert_eq!(counted(GUARDED[0], &taps), [3, 3, 3]);
+        // Points 1 and 2: words 1 to 3 and 2 to 4.
+        assert_eq!(counted(GUARDED[1], &taps), [4, 4, 6]);
+        // A block apart they share nothing.
+        assert_eq!(counted("domain = [1001]\nfold = [2]\nfold_mode = \"strided\"", &taps), [3, 3, 3]);
+        assert_eq!(counted("domain = [1001]\nfold = [3]\nfold_mode = \"strided\"", &taps), [6, 6, 6]);
+        // A work-item of one point.
+        assert_eq!(counted("domain = [1001]", &taps), [0, 0, 0]);
+    }
+
+    #[test]
+    fn without_conditions_words_are_kept_from_use_to_use() {
+        // Tap 0: points use words 0, 1; tap 1: 1, 2; tap 2: 2, 3. Word 1 is used again at once, and so is word 2.
+        assert_eq!(counted(WHOLE, &field(false, "", TAPS)), [1, 2, 2]);
+    }
+
+    #[test]
+    fn other_words_for_the_same_change_nothing() {
+        for head in GUARDED {
+            let expected = counted(head, &field(false, "", TAPS));
+            let twice = format!("{TAPS}, {TAPS}");
+            let one_by_one = "[\"tx\"], [\"tx + 1\"], [\"tx + 2\"]";
+            let backwards = "[\"tx + 2\"], [\"tx + 1\"], [\"tx\"]";
+            for load in [&twice, one_by_one, backwards, "[\"tx + 2 - i\"]"] {
+                assert_eq!(counted(head, &field(false, "", load)), expected, "{load}");
+            }
+            assert_eq!(counted(head, &(field(false, "", TAPS) + &field(true, "", TAPS))), expected);
+            assert_eq!(counted(head, &(field(false, "", TAPS) + &field(true, "", one_by_one))), expected);
+        }
+    }
+
+    #[test]
+    fn what_is_no_word_of_a_point_is_not_kept() {
+        assert_eq!(counted(GUARDED[0], &field(false, "kind = \"constant\"\n", TAPS)), [0, 0, 0]);
+        // Under a condition of its own, a load stays where its tap is.
+        assert_eq!(counted(GUARDED[0], &field(false, "", "{ at = [\"tx + i\"], guard = [\"tx + i < 1001\"] }")), [0, 0, 0]);
+        // What a block copies before it meets; every point loads it alike.
+        let copied = field(false, "", "[\"8*bx + lx\"]") + "[[barrier]]\n";
+        let meeting = format!("[[field]]\nname = \"c\"\nkind = \"local\"\nelement = \"f32\"\ndims = [16]\nload = [[\"tx - 8*bx + i\"]]\n");
+        assert_eq!(counted(GUARDED[0], &(copied + &meeting)), [3, 3, 3]);
+    }
+
+    #[test]
+    fn the_outermost_loop_stays_one_beyond_the_limit() {
+        assert_eq!(Run::of(&[3, 3], &[15, 15]), Run { times: 2025, whole: true });
+        // 3,600 taps: 5 of 15 trips, of 240 taps, as clang 15 has it.
+        assert_eq!(Run::of(&[4, 4], &[1, 15, 15]), Run { times: 1200, whole: false });
+        assert_eq!(Run::of(&[4000], &[3]), Run { times: 4000, whole: false });
+        assert_eq!(Run::of(&[2], &[]), Run { times: 2, whole: true });
+    }
 }

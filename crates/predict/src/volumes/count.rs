@@ -209,7 +209,10 @@ impl<'k> Exact<'k> {
                 true => format!("the {} words that it computes with", kernel.registers),
                 false => format!("the {} words that it loads for several points", kernel.reused.words),
             };
-            notes.push(format!("a work-item has no registers for all of {what}: {:.3e} bytes are stored, {:.3e} loaded again", spilled.stored, spilled.loaded));
+            notes.push(format!(
+                "a work-item has no registers for all of {what}: {:.3e} bytes are stored, {:.3e} loaded again",
+                spilled.stored, spilled.loaded
+            ));
         }
         let dram = behind_l2(&subject, (on, caches, Between::of(kernel, &subject, meanwhile)), sizes, (&resident, left, spilled), notes)
             .map(|dram| written_through(dram, &subject, &found, &sectors));

@@ -126,3 +126,45 @@ pub fn beyond_registers(kernel: &Kernel, on: &Profile) -> (f64, f64) {
     let operations = kernel.ops.0.values().sum::<u64>() as f64;
     (beyond, beyond * (operations / f64::from(kernel.registers.max(1))).max(1.0))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Spilled, taken};
+    use warpsight_ir::Kernel;
+    use warpsight_ir::accesses::text::parse;
+    use warpsight_ir::occupancy::{Residency, occupancy};
+    use warpsight_ir::profile::builtin;
+
+    /// 225 taps of two points a block apart, whose results are stored under conditions or are not: 450 words, of which the second point's are kept.
+    fn taps(domain: u32) -> Kernel {
+        let text = format!(
+            "name = \"k\"\nblock = [64]\ndomain = [{domain}]\nfold = [2]\nfold_mode = \"strided\"\nregisters = 32\nflops = 450\n\
+             [[loop]]\nname = \"j\"\ntrips = 15\norder = \"unrolled\"\n[[loop]]\nname = \"i\"\ntrips = 15\norder = \"unrolled\"\n\
+             [[field]]\nname = \"a\"\nelement = \"f32\"\ndims = [200000]\nload = [[\"tx + 128*i + 1920*j\"]]\n\
+             [[field]]\nname = \"b\"\nelement = \"f32\"\ndims = [4096]\nstore = [[\"tx\"]]\n"
+        );
+        parse(&text, &[]).unwrap_or_else(|error| panic!("{error:?}")).kernel
+    }
+
+    fn spilled(kernel: &Kernel, device: &str) -> (u32, Spilled) {
+        let on = builtin(device).unwrap_or_else(|error| panic!("{error}")).unwrap_or_else(|| panic!("{device}"));
+        let registers = taken(kernel, &on);
+        let resident = occupancy(&Residency::of(&on), registers, 64, kernel.local).unwrap_or_else(|error| panic!("{error}"));
+        (registers, Spilled::of(kernel, &on, &resident))
+    }
+
+    #[test]
+    fn what_is_kept_takes_registers_and_what_has_none_is_spilled() {
+        let (guarded, whole) = (taps(4090), taps(4096));
+        for device in ["mi250x", "w6600"] {
+            // 257 words for the 128 registers that groups of 1024 leave a work-item: half of 225 has none. 32 groups of 64.
+            let (registers, own) = spilled(&guarded, device);
+            let expected = 225.0 * (1.0 - 128.0 / 257.0) * 4.0 * 32.0 * 64.0;
+            assert_eq!(registers, 128, "{device}");
+            assert!((own.stored - expected).abs() < 1e-6 * expected && own.loaded == own.stored, "{device}: {own:?}");
+            // Points that share nothing keep nothing in the order of the text.
+            assert_eq!(spilled(&whole, device), (32, Spilled::default()), "{device}");
+        }
+        assert_eq!(spilled(&guarded, "a100-40"), (32, Spilled::default()));
+    }
+}

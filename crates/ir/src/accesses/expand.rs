@@ -50,8 +50,8 @@ impl Item {
     }
 
     /// The points, of so many, that it is of, ascending.
-    pub(super) fn points(&self, of: usize) -> BTreeSet<usize> {
-        self.times.iter().map(|&time| time as usize % of.max(1)).collect()
+    pub(super) fn points(&self, of: usize) -> BTreeSet<u32> {
+        self.times.iter().map(|&time| time % (of as u32).max(1)).collect()
     }
 }
 

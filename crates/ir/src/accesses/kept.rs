@@ -49,8 +49,10 @@ pub(super) fn words(item: &Item, tensors: &[TensorUse]) -> i64 {
 struct Word {
     /// Of 32 bits.
     words: i64,
-    /// Trips of what is written out, and in each of them points.
-    times: BTreeSet<usize>,
+    /// Points, or trips of what is written out and in each of them points.
+    times: BTreeSet<u32>,
+    /// How many of these times are written out one after another, at least; 0 where nothing is said.
+    run: u32,
 }
 
 /// What tells loads from each other but what they touch.
@@ -85,15 +87,14 @@ pub(super) fn kept(items: &[Item], tensors: &[TensorUse], vars: &[NestVar], &Aro
         let moves = |term: &&(VarId, i32)| vars[usize::from(term.0.0)].trips != Some(1);
         let at: Vec<(Vec<(VarId, i32)>, i64)> =
             item.access.coords.iter().map(|form| (form.terms().iter().filter(moves).copied().collect(), form.constant)).collect();
-        let mut used = |run: usize, time: usize| {
-            let own = loaded.entry((item.access.tensor, at.clone(), run)).or_default();
-            own.words = own.words.max(words(item, tensors));
-            own.times.insert(time);
-        };
+        let own = loaded.entry((item.access.tensor, at)).or_default();
+        own.words = own.words.max(words(item, tensors));
         match item.run {
-            _ if sunk => item.points(points).into_iter().for_each(|point| used(0, point)),
-            // What another trip of a loop uses is loaded there.
-            Some(run) => item.times.iter().for_each(|&time| used((time / run.times) as usize, time as usize)),
+            _ if sunk => own.times.extend(item.points(points)),
+            Some(run) => {
+                own.times.extend(&item.times);
+                own.run = if own.run == 0 { run.times } else { own.run.min(run.times) };
+            }
             None => {}
         }
     }
@@ -103,7 +104,7 @@ pub(super) fn kept(items: &[Item], tensors: &[TensorUse], vars: &[NestVar], &Aro
 /// What points after the first use, kept together.
 fn until_stored(loaded: impl Iterator<Item = Word>) -> (u32, Reused) {
     let mut kept = Reused::default();
-    for Word { words, times } in loaded {
+    for Word { words, times, .. } in loaded {
         let later = times.iter().filter(|&&point| point > 0).count() as u32;
         kept.words += if later > 0 { words as u32 } else { 0 };
         kept.uses += later * words as u32;
@@ -111,15 +112,16 @@ fn until_stored(loaded: impl Iterator<Item = Word>) -> (u32, Reused) {
     (kept.words, kept)
 }
 
-/// What is used again, from the first time to the last.
+/// What is used again, from the first time to the last of a run: what another trip of a loop uses is loaded there.
 fn until_used(loaded: impl Iterator<Item = Word>) -> (u32, Reused) {
     let mut kept = Reused::default();
-    let mut changes: Vec<(usize, i64)> = Vec::new();
-    for Word { words, times } in loaded {
-        if let (Some(&first), Some(&last), again @ 1..) = (times.first(), times.last(), times.len() as u32 - 1) {
+    let mut changes: Vec<(u32, i64)> = Vec::new();
+    for Word { words, times, run } in loaded {
+        let times: Vec<u32> = times.into_iter().collect();
+        for own in times.chunk_by(|one, next| one / run.max(1) == next / run.max(1)).filter(|own| own.len() > 1) {
             kept.words += words as u32;
-            kept.uses += again * words as u32;
-            changes.extend([(first, words), (last, -words)]);
+            kept.uses += (own.len() - 1) as u32 * words as u32;
+            changes.extend([(own[0], words), (own[own.len() - 1], -words)]);
         }
     }
     changes.sort_unstable();

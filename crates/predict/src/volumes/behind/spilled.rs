@@ -147,7 +147,7 @@ mod tests {
     }
 
     fn spilled(kernel: &Kernel, device: &str) -> (u32, Spilled) {
-        let on = builtin(device).unwrap_or_else(|error| panic!("{error}")).unwrap_or_else(|| panic!("{device}"));
+        let on = builtin(device).unwrap_or_else(|| panic!("{device}")).unwrap_or_else(|error| panic!("{error}"));
         let registers = taken(kernel, &on);
         let resident = occupancy(&Residency::of(&on), registers, 64, kernel.local).unwrap_or_else(|error| panic!("{error}"));
         (registers, Spilled::of(kernel, &on, &resident))

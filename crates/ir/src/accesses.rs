@@ -13,6 +13,7 @@ mod raw;
 mod reader;
 mod resize;
 mod resolve;
+mod run;
 mod symbol;
 pub mod text;
 mod unknown;

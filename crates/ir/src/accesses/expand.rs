@@ -1,10 +1,10 @@
 //! Written accesses in terms of blocks, lanes and loops: folding, written-out loops, guards, and what two points of a thread share.
 
 use super::conditions::{Condition, FARTHEST};
-use super::kept::Run;
 use super::raw::{RawAccess, RawCoordinate, RawField, RawProxy};
 use super::reader::Reader;
 use super::resolve::{PIECES_OF_ACCESS, Pieces, Resolver, Unplaced};
+use super::run::Run;
 use super::symbol::{Linear, Symbol, mentioned};
 use super::wrong::{Result, wrong};
 use super::{AccessKind, AccessRef, AffineBound, Indirect, LoadPath, Pattern, TensorPlace};

@@ -82,6 +82,7 @@ impl Spilled {
         dram.behind_l2 += self.loaded * behind;
         dram.load += self.loaded * own;
         dram.store += self.stored * own;
+        dram.spilled += self.stored * own;
         if own > 0.0 {
             dram.by_cause.push((Cause::Spilled, self.loaded * own));
         }

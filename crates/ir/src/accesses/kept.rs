@@ -172,7 +172,7 @@ mod tests {
         assert_eq!(counted(GUARDED[0], &field(false, "", "{ at = [\"tx + i\"], guard = [\"tx + i < 1001\"] }")), [0, 0, 0]);
         // What a block copies before it meets; every point loads it alike.
         let copied = field(false, "", "[\"8*bx + lx\"]") + "[[barrier]]\n";
-        let meeting = format!("[[field]]\nname = \"c\"\nkind = \"local\"\nelement = \"f32\"\ndims = [16]\nload = [[\"tx - 8*bx + i\"]]\n");
-        assert_eq!(counted(GUARDED[0], &(copied + &meeting)), [3, 3, 3]);
+        let meeting = "[[field]]\nname = \"c\"\nkind = \"local\"\nelement = \"f32\"\ndims = [16]\nload = [[\"tx - 8*bx + i\"]]\n";
+        assert_eq!(counted(GUARDED[0], &(copied + meeting)), [3, 3, 3]);
     }
 }

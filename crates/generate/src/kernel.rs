@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use warpsight_ir::{
     AccessKind, AccessRef, Accesses, Affine, AffineBound, Array, BinaryOp, BufferLayout, Bytes, ImageKind, Kernel, LaunchShape, Name,
-    Nest as Node, NestVar, OpClass, OpCounts, Scalar, Space, StorePolicy, TensorPlace, TensorUse, UnaryOp, VarId, VarKind,
+    Nest as Node, NestVar, OpClass, OpCounts, Reused, Scalar, Space, StorePolicy, TensorPlace, TensorUse, UnaryOp, VarId, VarKind,
 };
 
 /// The Kernel of a configuration as coarse counts need it: accesses that differ in constants only are one or two, which stand for all.
@@ -291,6 +291,7 @@ impl<'a> Reader<'a> {
             },
             registers: axes(nest) + words,
             kept: 0,
+            reused: Reused::default(),
             local: arrays.iter().map(|own| Bytes(own.len() as f64 * f64::from(own.element.bytes()))).sum(),
             ops: self.shared.ops[at].2.clone(),
             chain: Some(steps.chain),

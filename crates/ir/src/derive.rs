@@ -12,7 +12,7 @@ mod registers;
 use crate::accesses::{
     AccessKind, AccessRef, Accesses, AffineBound, BufferLayout, Indirect, Nest, Pattern, TensorPlace, TensorUse, VarKind,
 };
-use crate::kernel::{Kernel, OpCounts};
+use crate::kernel::{Kernel, OpCounts, Reused};
 use crate::program::{Bound, Expr, Name, ParamKind, Program, Space, Stmt, StorePolicy};
 use crate::typing::TypeError;
 use crate::units::Bytes;
@@ -125,6 +125,7 @@ impl Kernel {
             launch: forms.launch(),
             registers: registers(program),
             kept: 0,
+            reused: Reused::default(),
             local: local_bytes(program),
             ops: OpCounts::of(program)?,
             chain,

@@ -25,6 +25,9 @@ pub struct Kernel {
     /// order of the text: what a compiler that keeps this order needs besides [`registers`](Self::registers). Others move uses to loads.
     #[serde(default, skip_serializing_if = "nothing")]
     pub kept: u32,
+    /// What of all words is kept so, and how often it is used again.
+    #[serde(default, skip_serializing_if = "Reused::is_nothing")]
+    pub reused: Reused,
     /// Local memory per group.
     pub local: Bytes,
     /// Arithmetic of one work-item, executions of loop bodies counted.
@@ -45,6 +48,21 @@ impl Kernel {
     /// Whether a tensor of this name is [known](Self::known).
     pub fn knows(&self, name: &Name) -> bool {
         self.known.iter().any(|&n| self.accesses.tensors.get(usize::from(n)).is_some_and(|own| own.name == *name))
+    }
+}
+
+/// Words of 32 bits that a work-item keeps, see [`Kernel::kept`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reused {
+    /// Distinct ones.
+    pub words: u32,
+    /// How often they are used after they were put aside.
+    pub uses: u32,
+}
+
+impl Reused {
+    fn is_nothing(&self) -> bool {
+        *self == Self::default()
     }
 }
 

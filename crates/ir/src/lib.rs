@@ -56,7 +56,7 @@ pub use estimate::{CostModel, Estimate, Limiter, Limits, ModelId, RankFamily, Ra
 pub use family::{Config, Family, Knob, KnobValue, LowerError, Space as ConfigSpace};
 pub use kernel::facts::Facts;
 pub use kernel::meanwhile::Meanwhile;
-pub use kernel::{Kernel, LaunchShape, OpClass, OpCounts, Shader, StageClass, StageWork};
+pub use kernel::{Kernel, LaunchShape, OpClass, OpCounts, Reused, Shader, StageClass, StageWork};
 pub use occupancy::bound::{self, Demand};
 pub use pipeline::{Certificate, Channel, Firings, Pipeline, PipelineStage, SideOutput, StageBody, Step, Turns};
 pub use profile::Profile;

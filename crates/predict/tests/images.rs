@@ -7,7 +7,7 @@ use warpsight_ir::profile::builtin;
 use warpsight_ir::program::{ImageFormat, ImageKind};
 use warpsight_ir::{
     AccessKind, AccessRef, Accesses, Affine, AffineBound, Bytes, CostModel, Kernel, LaunchShape, Limiter, LoadPath, Nest, NestVar,
-    NoEstimate, OpCounts, StorePolicy, TensorPlace, TensorUse, VarId, VarKind,
+    NoEstimate, OpCounts, Reused, StorePolicy, TensorPlace, TensorUse, VarId, VarKind,
 };
 use warpsight_predict::KernelModel;
 use warpsight_predict::volumes::behind::wave::{boxes, distinct};
@@ -98,6 +98,7 @@ fn any_kernel(rng: &mut fastrand::Rng) -> Kernel {
         launch: LaunchShape { groups, lanes },
         registers: 32,
         kept: 0,
+        reused: Reused::default(),
         chain: None,
         known: vec![],
         local: Bytes(0.0),

@@ -252,6 +252,25 @@ fn examples_cost_the_same_in_other_words() {
     }
 }
 
+/// Where results have conditions, and points keep words until they are stored.
+#[test]
+fn kept_words_cost_the_same_in_other_words() {
+    let mut rng = Rng::with_seed(21);
+    let (name, table) = examples().into_iter().find(|own| own.0 == "conv-shared").unwrap();
+    for tile in ["2", "3"] {
+        let settings = [("block_size_x", "48"), ("tile_size_x", tile), ("tile_size_y", "2")];
+        let given: Vec<(String, String)> = settings.iter().map(|own| (own.0.to_owned(), own.1.to_owned())).collect();
+        assert!(text::parse(&texts(&table), &given).unwrap().kernel.reused.words > 500, "tile {tile}");
+        let expected = facts(&texts(&table), &settings, "mi210", &|name| name.to_owned());
+        // With a condition on its coordinate, each point loads a block's input in a branch of its own.
+        for (what, change) in CHANGES.into_iter().filter(|own| own.0 != "conditions") {
+            let mut other = table.clone();
+            change(&mut other, &mut rng);
+            assert_eq!(facts(&texts(&other), &settings, "mi210", &|name| name.to_owned()), expected, "{name}: {what}\n{}", texts(&other));
+        }
+    }
+}
+
 #[test]
 fn names_cost_nothing() {
     for (name, table) in examples() {

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use warpsight_ir::{
     AccessKind, AccessRef, Accesses, Affine, AffineBound, BufferLayout, Bytes, Kernel, LaunchShape, LoadPath, Nest, NestVar, OpCounts,
-    Scalar, Space, StorePolicy, TensorPlace, TensorUse, VarId, VarKind,
+    Reused, Scalar, Space, StorePolicy, TensorPlace, TensorUse, VarId, VarKind,
 };
 use warpsight_predict::volumes::behind::wave::{boxes, distinct as distinct_in};
 use warpsight_predict::volumes::first_level::block::{block_uses, instructions};
@@ -105,6 +105,7 @@ fn any_kernel(rng: &mut fastrand::Rng) -> Kernel {
         launch: LaunchShape { groups, lanes },
         registers: 32,
         kept: 0,
+        reused: Reused::default(),
         chain: None,
         known: vec![],
         local: Bytes(0.0),

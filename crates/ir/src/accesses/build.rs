@@ -1,6 +1,7 @@
 //! From what the text says to a [`Kernel`]: folding, loops, guards.
 
 use super::expand::{COPIES, Distinct, Item, Placer, Target};
+use super::kept::{Around, kept, words};
 use super::raw::{FieldKind, Flops, LoopOrder, PerPoint, Raw, RawAccess, RawBarrier, RawField, Registers, StorePolicyName};
 use super::reader::{Loop, Reader};
 use super::resolve::{Resolver, Unplaced, Variables};
@@ -8,14 +9,12 @@ use super::text::{Places, Unknown, Written};
 use super::words::{block_axis, help_on_operations, known_operations, lane_axis, operation};
 use super::wrong::{Result, TextError, wrong};
 use super::{AccessKind, Accesses, BufferLayout, Nest, NestVar, TensorPlace, TensorUse, VarKind};
-use crate::affine::VarId;
 use crate::kernel::{Kernel, LaunchShape, OpClass, OpCounts};
 use crate::near::did_you_mean;
 use crate::program::{ImageFormat, Space, StorePolicy};
 use crate::text::Word;
 use crate::types::Scalar;
 use crate::units::Bytes;
-use rustc_hash::FxHashMap;
 use std::iter::Peekable;
 use std::ops::Range;
 use toml::Spanned;
@@ -83,6 +82,9 @@ impl Reader<'_> {
                 (registers, false)
             }
         };
+        let looped = |item: &Item| self.several(item.within).is_some();
+        let around = Around { points: fold as usize, before: barriers.last().map_or(0, |own| own.0), looped: &looped };
+        let (kept, reused) = kept(&items, &tensors, &self.vars(&order, &variables), &around);
         let kernel = Kernel {
             name: raw.name.as_str().into(),
             launch: LaunchShape {
@@ -90,7 +92,8 @@ impl Reader<'_> {
                 lanes: self.block.iter().map(|&extent| extent as u32).collect(),
             },
             registers,
-            kept: kept(&items, &tensors, &self.vars(&order, &variables)),
+            kept,
+            reused,
             local: self.local(raw, &tensors)?,
             chain: self.chain(raw)?,
             known,
@@ -564,46 +567,6 @@ fn estimated_registers(items: &[Item], tensors: &[TensorUse], fold: i64) -> Unkn
         hi: of(MANY + pointers, loads).max(typical),
         why: "estimated from what a thread loads and keeps, as the file does not say".to_owned(),
     }
-}
-
-/// Words of 32 bits of an access.
-fn words(item: &Item, tensors: &[TensorUse]) -> i64 {
-    match &tensors[usize::from(item.access.tensor)].place {
-        TensorPlace::Buffer { element, .. } => (i64::from(item.access.width) * i64::from(element.bytes()) + 3) / 4,
-        TensorPlace::Image { .. } => 4,
-    }
-}
-
-/// See [`Kernel::kept`]. Compilers move the arithmetic of a point to its store where that stands in a branch of its own: what several points
-/// need is kept until the last of them. What is constant is an operand of arithmetic.
-fn kept(items: &[Item], tensors: &[TensorUse], vars: &[NestVar]) -> u32 {
-    /// Taps that are written out: LLVM's limit for pragmas, 16,384 instructions, of seven a tap. Beyond it the outermost loop stays one.
-    const TAPS: usize = 2340;
-    let constant =
-        |item: &Item| matches!(tensors[usize::from(item.access.tensor)].place, TensorPlace::Buffer { space: Space::Constant, .. });
-    let guarded = items.iter().filter(|item| matches!(item.access.kind, AccessKind::Store(_)) && item.conditional);
-    let sunk = guarded.count() > 1;
-    if sunk && items.iter().any(|item| item.alive.1 >= TAPS) {
-        return 0;
-    }
-    // The same words, however often and under whatever conditions they are listed.
-    let mut alive: FxHashMap<_, (usize, usize, i64)> = FxHashMap::default();
-    for item in items.iter().filter(|item| item.access.kind == AccessKind::Load && item.access.branch.is_none() && !constant(item)) {
-        // What is always 0 moves nothing.
-        let moves = |term: &&(VarId, i32)| vars[usize::from(term.0.0)].trips != Some(1);
-        let at: Vec<(Vec<(VarId, i32)>, i64)> =
-            item.access.coords.iter().map(|form| (form.terms().iter().filter(moves).copied().collect(), form.constant)).collect();
-        let own = alive.entry((item.access.tensor, at)).or_insert((item.alive.0, item.alive.1, 0));
-        *own = (own.0.min(item.alive.0), own.1.max(item.alive.1), own.2.max(words(item, tensors)));
-    }
-    let mut changes: Vec<(usize, i64)> = alive
-        .into_values()
-        .filter(|(first, last, _)| first < last)
-        .flat_map(|(first, last, words)| [(first, words), (if sunk { usize::MAX } else { last }, -words)])
-        .collect();
-    changes.sort_unstable();
-    let (_, most) = changes.iter().fold((0, 0), |(now, most): (i64, i64), (_, change)| (now + change, most.max(now + change)));
-    most as u32
 }
 
 /// What the arrays in local memory occupy.

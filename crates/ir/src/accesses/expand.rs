@@ -4,6 +4,7 @@ use super::conditions::{Condition, FARTHEST};
 use super::raw::{RawAccess, RawCoordinate, RawField, RawProxy};
 use super::reader::Reader;
 use super::resolve::{PIECES_OF_ACCESS, Pieces, Resolver, Unplaced};
+use super::run::Run;
 use super::symbol::{Linear, Symbol, mentioned};
 use super::wrong::{Result, wrong};
 use super::{AccessKind, AccessRef, AffineBound, Indirect, LoadPath, Pattern, TensorPlace};
@@ -12,6 +13,7 @@ use crate::near::did_you_mean;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use smallvec::SmallVec;
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::hash::{BuildHasher, Hash, Hasher};
 use std::ops::Range;
 use toml::Spanned;
@@ -30,8 +32,27 @@ pub(super) struct Item {
     pub(super) within: Option<usize>,
     /// Whether one of its conditions may fail.
     pub(super) conditional: bool,
-    /// When it happens first and is used last, in written-out trips and points, the order of the text.
-    pub(super) alive: (usize, usize),
+    /// When it happens, ascending: trips of what is written out, in the order of the text, and in each of them points.
+    pub(super) times: SmallVec<[u32; 2]>,
+    /// How many of these times are written out one after another, the least of all lists; `None` where no loop is.
+    pub(super) run: Option<Run>,
+}
+
+impl Item {
+    /// It happens when another does, too.
+    fn happens(&mut self, other: &Self) {
+        self.run = self.run.into_iter().chain(other.run).min();
+        for time in &other.times {
+            if let Err(at) = self.times.binary_search(time) {
+                self.times.insert(at, *time);
+            }
+        }
+    }
+
+    /// The points, of so many, that it is of, ascending.
+    pub(super) fn points(&self, of: usize) -> BTreeSet<u32> {
+        self.times.iter().map(|&time| time % (of as u32).max(1)).collect()
+    }
 }
 
 /// The accesses of one list of a field, each address once.
@@ -129,7 +150,7 @@ impl Distinct {
                 let known = &mut self.items[i];
                 known.access.guard = guard;
                 known.access.ahead &= item.access.ahead;
-                known.alive = (known.alive.0.min(item.alive.0), known.alive.1.max(item.alive.1));
+                known.happens(&item);
                 return;
             }
         }
@@ -241,10 +262,10 @@ impl<'a> Placer<'a> {
         }
         to.unrolled |= written_out.iter().fold(0, |all, n| all | 1 << n);
         let counts = self.counts_of_points(&written_out, &span)?;
+        let run = (!written_out.is_empty()).then(|| Run::of(&counts[..reader.fold.len()], &counts[reader.fold.len()..]));
         let mut next = Some(SmallVec::from_elem(0, counts.len()));
         while let Some(point) = next {
             let when = self.when(&point, &counts, u32::MAX);
-            let alive = if written_out.is_empty() { (0, 0) } else { (when, when) };
             let (mut pieces, mut all) = (Some(Pieces::default()), 0);
             while let Some(mut own) = pieces {
                 let mut coords: SmallVec<[Affine; 4]> = SmallVec::new();
@@ -282,7 +303,8 @@ impl<'a> Placer<'a> {
                     return wrong(span.clone(), "nobody waits for what is stored", Some("`ahead` of a load"))?;
                 }
                 let access = AccessRef { tensor: target.tensor, kind, coords, width, guard, path, indirect, branch, ahead, times: 1 };
-                to.add(Item { access, within, conditional, alive }, points);
+                let times = SmallVec::from_elem(when as u32, 1);
+                to.add(Item { access, within, conditional, times, run }, points);
                 all += 1;
                 if all > PIECES_OF_ACCESS {
                     let what = format!("this access has more than {PIECES_OF_ACCESS} pieces in which it is affine");

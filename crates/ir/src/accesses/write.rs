@@ -50,7 +50,7 @@ pub fn write(kernel: &Kernel) -> Result<String, Unwritable> {
         var.name = own.name.clone();
     }
     // What a compiler keeps in the order of loops that are written out cannot be told from their trips one by one.
-    read.kept = kernel.kept;
+    (read.kept, read.reused) = (kernel.kept, kernel.reused);
     if read == *kernel { Ok(text) } else { Err(Unwritable::Differs) }
 }
 
@@ -121,7 +121,7 @@ impl<'a> Writer<'a> {
     }
 
     fn text(&self) -> Result<String, Unwritable> {
-        let Kernel { name, launch, registers, kept: _, known: _, local, ops, chain, accesses } = self.kernel;
+        let Kernel { name, launch, registers, kept: _, reused: _, known: _, local, ops, chain, accesses } = self.kernel;
         let mut text = format!("name = {}\n", quoted(name));
         let mut key = |key: &str, value: String| text.push_str(&format!("{key} = {value}\n"));
         let mut grid = vec![0; launch.groups.len()];

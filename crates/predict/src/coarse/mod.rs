@@ -145,7 +145,7 @@ impl<'p> Coarse<'p> {
             l2_load: Ok(l2_load),
             l2_store: found.store_lines * warps * self.lines.sector,
             contended: 0.0,
-            dram: Ok(Dram { load_wave: load, load, store, behind_l2, by_cause: vec![], per_field: vec![] }),
+            dram: Ok(Dram { load_wave: load, load, store, spilled: 0.0, behind_l2, by_cause: vec![], per_field: vec![] }),
             waits: waits(kernel, self.on),
             images,
         })

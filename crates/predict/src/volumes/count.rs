@@ -204,19 +204,22 @@ impl<'k> Exact<'k> {
         let contended = atomics::contended(&subject, sizes, notes);
         let read_only = read_only(&subject, &found, on, notes);
         let spilled = Spilled::of(kernel, on, &resident);
-        if spilled.bytes > 0.0 {
+        if spilled.stored > 0.0 {
             let what = match nvidia {
                 true => format!("the {} words that it computes with", kernel.registers),
-                false => format!("the {} words that it loads for several points", kernel.kept),
+                false => format!("the {} words that it loads for several points", kernel.reused.words),
             };
-            notes.push(format!("a work-item has no registers for all of {what}: {:.3e} bytes are stored and loaded again", spilled.bytes));
+            notes.push(format!(
+                "a work-item has no registers for all of {what}: {:.3e} bytes are stored, {:.3e} loaded again",
+                spilled.stored, spilled.loaded
+            ));
         }
         let dram = behind_l2(&subject, (on, caches, Between::of(kernel, &subject, meanwhile)), sizes, (&resident, left, spilled), notes)
             .map(|dram| written_through(dram, &subject, &found, &sectors));
         if !brief {
             remarks(&subject, notes);
         }
-        if let Some(most) = on.execution.max_registers.get().filter(|&&most| most < kernel.registers && spilled.bytes == 0.0) {
+        if let Some(most) = on.execution.max_registers.get().filter(|&&most| most < kernel.registers && spilled.stored == 0.0) {
             notes.push(format!("a work-item has at most {most} registers: what spills of {} is left out of all volumes", kernel.registers));
         }
         if !brief {
@@ -256,8 +259,8 @@ impl<'k> Exact<'k> {
                 let buffers = found.iter().filter(|i| subject.fields[i.field].image.is_none() && loads(i.kind));
                 buffers.map(|i| i.sectors as f64 * sectors[i.field]).sum()
             },
-            l2_load: l2_load.map(|bytes| bytes + spilled.bytes),
-            l2_store: l2_store + spilled.bytes,
+            l2_load: l2_load.map(|bytes| bytes + spilled.loaded),
+            l2_store: l2_store + spilled.stored,
             contended: contended.clocks,
             dram,
         };

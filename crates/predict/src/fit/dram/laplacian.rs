@@ -6,8 +6,8 @@ use serde_json::Value;
 use crate::volumes::behind::dram::{Between, Curve, Memory, Runs, Wave};
 use crate::volumes::kernel::subject::Subject;
 use warpsight_ir::{
-    AccessKind, AccessRef, Accesses, Affine, BufferLayout, Bytes, Kernel, LaunchShape, LoadPath, Nest, NestVar, OpClass, OpCounts, Scalar,
-    Space, StorePolicy, TensorPlace, TensorUse, VarId, VarKind,
+    AccessKind, AccessRef, Accesses, Affine, BufferLayout, Bytes, Kernel, LaunchShape, LoadPath, Nest, NestVar, OpClass, OpCounts, Reused,
+    Scalar, Space, StorePolicy, TensorPlace, TensorUse, VarId, VarKind,
 };
 
 /// Order of a thread's loads.
@@ -198,6 +198,7 @@ impl Row {
             launch: LaunchShape { groups, lanes },
             registers,
             kept: 0,
+            reused: Reused::default(),
             local: Bytes(0.0),
             ops,
             chain: None,

@@ -99,6 +99,8 @@ pub struct Dram {
     pub load: f64,
     /// Stored to it.
     pub store: f64,
+    /// What of that spilled.
+    pub spilled: f64,
     /// Loaded behind the second-level cache, whether from device memory or from a last-level cache.
     pub behind_l2: f64,
     /// `load` by cause, where there is any.
@@ -282,7 +284,7 @@ impl Runs {
     /// Bytes of all fields, of those that go through a cache: what the launch touches for the first time, what was gone within a wave, and between
     /// waves. `cold`: the part of a field's lines that nobody left in the cache.
     pub(super) fn summed(&self, load_wave: f64, cold: &dyn Fn(usize) -> f64, volumes: &dyn Fn(usize, Side, Behind) -> [f64; 3]) -> Dram {
-        let mut dram = Dram { load_wave, load: 0.0, store: 0.0, behind_l2: 0.0, by_cause: vec![], per_field: vec![] };
+        let mut dram = Dram { load_wave, load: 0.0, store: 0.0, spilled: 0.0, behind_l2: 0.0, by_cause: vec![], per_field: vec![] };
         let mut causes = [0.0; 4];
         for (i, field) in self.fields.iter().enumerate() {
             let (mut load, mut store) = (0.0, 0.0);

@@ -130,9 +130,7 @@ fn least_moved(exact: &Exact, counts: &Counts) -> Moved {
     let dram = counts.dram.as_ref().ok();
     let stored = dram.map_or(0.0, |dram| dram.store);
     let caused = |dram: &Dram, cause| dram.by_cause.iter().filter(|own| own.0 == cause).map(|own| own.1).sum::<f64>();
-    let of = |cause| exact.counts.dram.as_ref().map_or(0.0, |dram| caused(dram, cause));
-    // Spilled words come back as often as they are stored.
-    let (least, spilled) = (of(Cause::Compulsory), of(Cause::Spilled));
+    let (least, spilled) = exact.counts.dram.as_ref().map_or((0.0, 0.0), |dram| (caused(dram, Cause::Compulsory), dram.spilled));
     Moved { requested: counts.requested, loaded: dram.map_or(counts.requested, |dram| dram.load), least: least + stored - spilled }
 }
 

@@ -64,7 +64,7 @@ impl Measured {
         let behind = self.behind_l2.filter(|_| has_llc);
         let behind = replaced("behind_l2", behind, predicted.map(|dram| dram.behind_l2));
         let store = replaced("dram_store", self.dram_store, predicted.map(|dram| dram.store));
-        let moved = |load, store| Dram { load_wave: load, load, store, behind_l2: load, by_cause: vec![], per_field: vec![] };
+        let moved = |load, store| Dram { load_wave: load, load, store, spilled: 0.0, behind_l2: load, by_cause: vec![], per_field: vec![] };
         if let (Err(_), Some(load), Some(store)) = (&demand.dram, load, store) {
             demand.dram = Ok(moved(load, store));
         }

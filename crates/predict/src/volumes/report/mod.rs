@@ -9,6 +9,7 @@ pub mod unknowns;
 pub use contents::{Effective, FieldVolumes, InstructionCost, Interval, PointVolumes, Report, Settings, Work};
 
 use crate::time::Parts;
+use crate::volumes::behind::spilled::taken;
 use crate::volumes::count::Origin;
 use crate::volumes::cpu::is_cpu;
 use crate::volumes::form;
@@ -33,7 +34,7 @@ pub fn report(work: &Work, on: &Profile, settings: &Settings) -> Result<Report, 
 /// As [`report`].
 pub fn report_knowing(work: &Work, on: &Profile, settings: &Settings, known: &Rc<Known>) -> Result<Report, NoEstimate> {
     let (Canonical { accesses, positions, never, .. }, form) = form::of(&work.kernel.accesses, settings.order, known);
-    let Kernel { name, launch, registers, kept, local, ops, chain, .. } = work.kernel;
+    let Kernel { name, launch, registers, kept, reused, local, ops, chain, .. } = work.kernel;
     // Its tensors may be in another order.
     let known_there = (0_u16..).zip(&accesses.tensors).filter(|own| work.kernel.knows(&own.1.name)).map(|own| own.0).collect();
     let kernel = &Kernel {
@@ -42,6 +43,7 @@ pub fn report_knowing(work: &Work, on: &Profile, settings: &Settings, known: &Rc
         launch: launch.clone(),
         registers: *registers,
         kept: *kept,
+        reused: *reused,
         local: *local,
         ops: ops.clone(),
         chain: *chain,
@@ -85,7 +87,7 @@ fn never_held(accesses: &Accesses, never: &[usize]) -> Vec<String> {
 
 /// A launch whose threads do nothing: what they would compute goes nowhere.
 fn nothing(kernel: &Kernel, on: &Profile) -> Result<Report, NoEstimate> {
-    let resident = occupancy(&Residency::of(on), kernel.registers, kernel.launch.group_size(), kernel.local)
+    let resident = occupancy(&Residency::of(on), taken(kernel, on), kernel.launch.group_size(), kernel.local)
         .map_err(|error| NoEstimate::CannotRun(error.to_string()))?;
     let why = || "nothing is executed: the condition never holds".to_owned();
     let nowhere = || Unknown::new("memory", why());
@@ -129,7 +131,7 @@ fn of_canonical(work: &Work, on: &Profile, settings: &Settings, from: &Origin) -
     if work.points == 0 || kernel.launch.group_count() == 0 || kernel.launch.group_size() == 0 {
         return Err(NoEstimate::NotCovered("a launch of no points".to_owned()));
     }
-    let resident = occupancy(&Residency::of(on), kernel.registers, kernel.launch.group_size(), kernel.local)
+    let resident = occupancy(&Residency::of(on), taken(kernel, on), kernel.launch.group_size(), kernel.local)
         .map_err(|error| NoEstimate::CannotRun(error.to_string()))?;
     match is_cpu(on) {
         true => cpu::report(work, on, settings, resident, from.numbers),

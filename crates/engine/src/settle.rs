@@ -35,8 +35,10 @@ pub struct Taken {
 /// places are found that agree, operators stay as they are.
 ///
 /// # Errors
-/// What the profile lacks.
+/// What the profile lacks, or the first tensor that finds no room on the device.
 pub fn settle(plan: &mut Plan, judge: &Judge, offer: &Offer, found: &Found) -> Result<Vec<Taken>, EngineError> {
+    let network = Network::by(plan, judge.passes)?;
+    network.fits(offer.limits)?;
     let distinct = plan.distinct();
     let looked = each(&distinct, |own| look(&plan.operators[own.uses[0]].operator, judge, offer, SLACK, found).map(running));
     let looked: Vec<Looked> = looked.into_iter().collect::<Result<_, EngineError>>()?;
@@ -44,7 +46,7 @@ pub fn settle(plan: &mut Plan, judge: &Judge, offer: &Offer, found: &Found) -> R
     distinct.iter().enumerate().for_each(|(kind, own)| own.uses.iter().for_each(|&position| of[position] = kind));
     let names: Vec<&str> = match looked.iter().all(|own| own.all.len() < 2) {
         true => of.iter().map(|&kind| looked[kind].all.first().map_or("direct", |own| own.name)).collect(),
-        false => Choice { plan, judge, found, distinct: &distinct, looked: &looked, of: &of }.names()?,
+        false => Choice { network: &network, judge, found, distinct: &distinct, looked: &looked, of: &of }.names()?,
     };
     // Of an operator whose temporaries others need, no other sequence gives these.
     let others = names.into_iter().enumerate().filter(|(position, name)| *name != "direct" && !plan.shares_temporaries(*position));
@@ -70,7 +72,8 @@ fn running(Looked { all, considered }: Looked) -> Looked {
 
 /// What is chosen from.
 struct Choice<'a> {
-    plan: &'a Plan,
+    /// Of the operators as they are.
+    network: &'a Network<'a>,
     judge: &'a Judge<'a>,
     found: &'a Found,
     /// The kinds of operators, and the sequences of each.
@@ -105,17 +108,17 @@ impl Choice<'_> {
 
     /// A place for each of the plan's tensors; `None` where none are found that agree.
     fn places(&self, by_kind: &[Vec<Table>]) -> Result<Option<Vec<Place>>, EngineError> {
-        let network = Network::by(self.plan, self.judge.passes)?;
+        let (network, plan) = (self.network, self.network.plan());
         let least = |(looked, tables): (&Looked, &Vec<Table>)| {
             let parts = looked.all.iter().zip(tables).map(|(own, table)| table.clone().times(part(own.name)));
             parts.reduce(Table::or).unwrap_or_default()
         };
         let by_kind: Vec<Table> = self.looked.iter().zip(by_kind).map(least).collect();
         let (mut tables, mut steps) = (vec![], network.steps.iter());
-        for (position, planned) in self.plan.operators.iter().enumerate() {
+        for (position, planned) in plan.operators.iter().enumerate() {
             let own: Vec<_> = steps.by_ref().take(planned.operator.steps.len()).collect();
             // What others need of its temporaries lies somewhere, too.
-            match self.plan.shares_temporaries(position) {
+            match plan.shares_temporaries(position) {
                 true => {
                     for step in own {
                         let taken = self.found.by_pattern(network.families[step.family].expr(), self.judge)?;
@@ -128,17 +131,17 @@ impl Choice<'_> {
         if tables.iter().any(Table::is_empty) {
             return Ok(None);
         }
-        Ok(places::least(tables, self.plan.tensors.len(), network.held()).ok())
+        Ok(places::least(tables, plan.tensors.len(), network.held()).ok())
     }
 
     /// What operators of a kind read and write.
     fn outer(&self, kind: usize) -> Vec<Outer> {
-        outer(&self.plan.operators[self.distinct[kind].uses[0]].operator)
+        outer(&self.network.plan().operators[self.distinct[kind].uses[0]].operator)
     }
 
     /// The plan's tensors that an operator reads and writes, in the order of [`outer`].
     fn seen(&self, position: usize) -> Vec<usize> {
-        let planned = &self.plan.operators[position];
+        let planned = &self.network.plan().operators[position];
         let last = planned.operator.steps.last().map(|step| (&*step.output.name, planned.output.0));
         let all: BTreeMap<&str, usize> = last.into_iter().chain(planned.reads().map(|(own, id)| (&*own.name, id.0))).collect();
         outer(&planned.operator).iter().map(|own| all[&*own.0]).collect()

@@ -26,8 +26,8 @@ pub(crate) fn activations(expr: &TensorExpr) -> impl Iterator<Item = &Tensor> {
 }
 
 /// What searches found of expressions, by key: operators that differ in what follows them share most of theirs, and so do the sequences that are
-/// compared and the network that is made of them. Of one device and one set of passes, and of what others touch between two launches as the first
-/// who asked has it.
+/// compared and the network that is made of them. Of one device and one set of passes; what others touch between two launches is what the first who
+/// asked has, a network of operators as they are: places are decided by it, and by the network that runs which kernel is taken there.
 #[derive(Default)]
 pub struct Found {
     least: Mutex<HashMap<ExprKey, Option<Seconds>>>,

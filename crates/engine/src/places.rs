@@ -93,10 +93,9 @@ impl Table {
         self
     }
 
-    /// Where every choice takes so many times as long.
-    pub fn times(mut self, factor: f64) -> Self {
-        self.taken.values_mut().for_each(|time| *time *= factor);
-        self
+    /// What it takes at least; `None` where no choice is possible.
+    pub fn least(&self) -> Option<f64> {
+        self.taken.values().copied().reduce(f64::min)
     }
 
     /// Of other numbers: `as_in` has those of its tensors, by theirs. What has two tensors in two places that are one there is left out.
@@ -460,8 +459,9 @@ mod tests {
         assert_eq!(one.clone().or(other.clone()).at(&[rows, rows]), Some(1.0));
         assert_eq!(Table::default().or(other).at(&[blocks, rows]), Some(0.1));
         // The first tensor is the third there, the second the first; of two that are one there, only what has both in one place is left.
-        let there = both.renumbered(&[2, 0]).times(2.0);
-        assert_eq!((there.at(&[blocks, rows, rows]), there.at(&[rows, rows, blocks])), (Some(5.0), None));
+        let there = both.renumbered(&[2, 0]).plus(1.0);
+        assert_eq!((there.at(&[blocks, rows, rows]), there.at(&[rows, rows, blocks])), (Some(3.5), None));
+        assert_eq!((both.least(), Table::default().least()), (Some(1.0), None));
         let same = both.renumbered(&[1, 1]);
         assert_eq!((same.at(&[rows, rows]), same.at(&[rows, blocks])), (Some(1.0), Some(3.5)));
         assert_eq!(both.only(0, blocks).only(7, rows).at(&[blocks, blocks]), Some(3.5));

@@ -26,36 +26,38 @@ pub fn outer(operator: &Operator) -> Vec<Outer> {
 
 /// The kernels of an operator, its tensors numbered: those that others see first, in their order.
 pub struct Kernels<'a> {
-    kernels: Vec<&'a TensorExpr>,
+    all: Vec<&'a TensorExpr>,
     /// Of each kernel the numbers of what its patterns are of.
     seen: Vec<Vec<usize>>,
     /// How many tensors there are, and how many of them others see.
     count: usize,
     outer: usize,
-    /// Those that others see in another shape: they lie in rows.
+    /// Those that are seen in another shape than first: they lie in rows.
     held: Vec<usize>,
+    /// Of each tensor, whether one of the kernels hands it to another.
+    handed: Vec<bool>,
 }
 
 impl<'a> Kernels<'a> {
     /// Numbers the tensors of an operator; those that are not in `outer` lie where its kernels like.
     pub fn of(operator: &'a Operator, outer: &[Outer]) -> Self {
-        let mut names: Vec<&str> = outer.iter().map(|own| &*own.0).collect();
-        let (mut seen, mut held) = (vec![], vec![]);
-        let kernels: Vec<&TensorExpr> = operator.kernels().collect();
-        for step in &kernels {
-            let number = |own: &'a Tensor| {
-                let at = names.iter().position(|name| *name == &*own.name).unwrap_or_else(|| {
-                    names.push(&own.name);
-                    names.len() - 1
-                });
-                if outer.get(at).is_some_and(|other| other.1 != own.shape) {
-                    held.push(at);
-                }
-                at
-            };
-            seen.push(activations(step).map(number).collect());
-        }
-        Self { kernels, seen, count: names.len(), outer: outer.len(), held }
+        let mut known: Vec<(&str, &[i64])> = outer.iter().map(|own| (&*own.0, &*own.1)).collect();
+        let mut held = vec![];
+        let all: Vec<&TensorExpr> = operator.kernels().collect();
+        let mut number = |own: &'a Tensor| {
+            let at = known.iter().position(|other| other.0 == &*own.name).unwrap_or(known.len());
+            match known.get(at) {
+                None => known.push((&own.name, &own.shape)),
+                Some(other) if other.1 != own.shape => held.push(at),
+                Some(_) => {}
+            }
+            at
+        };
+        let seen: Vec<Vec<usize>> = all.iter().map(|step| activations(step).map(&mut number).collect()).collect();
+        let (written, read): (Vec<usize>, Vec<&[usize]>) =
+            seen.iter().filter_map(|own| own.split_last().map(|(last, rest)| (*last, rest))).unzip();
+        let handed = (0..known.len()).map(|at| written.contains(&at) && read.iter().any(|own| own.contains(&at))).collect();
+        Self { all, seen, count: known.len(), outer: outer.len(), held, handed }
     }
 
     fn tables(&self, judge: &Judge, found: &Found) -> Result<Vec<Table>, EngineError> {
@@ -63,39 +65,75 @@ impl<'a> Kernels<'a> {
             let table = Table::by(seen, &found.by_pattern(step, judge)?.1);
             Ok(self.held.iter().fold(table, |table, &number| table.only(number, Place::Buffer)))
         };
-        self.kernels.iter().zip(&self.seen).map(one).collect()
+        self.all.iter().zip(&self.seen).map(one).collect()
     }
 
-    /// What it takes with the gaps between its kernels, for each choice of places of what others see; empty where a device cannot run it.
+    /// What it takes with the gaps between its kernels, for each choice of places of what others see; empty where a device cannot run it, or where
+    /// these are more than a table holds.
     ///
     /// # Errors
     /// What the profile lacks.
     pub fn table(&self, judge: &Judge, found: &Found) -> Result<Table, EngineError> {
-        let tables = self.tables(judge, found)?;
-        let between = judge.profile.gaps(self.kernels.len()).0;
-        Ok(places::hiding(tables, self.outer..self.count).map(|own| own.plus(between)).unwrap_or_default())
+        let between = judge.profile.gaps(self.all.len()).0;
+        Ok(places::hiding(self.tables(judge, found)?, self.outer..self.count).map(|own| own.plus(between)).unwrap_or_default())
     }
 
-    /// The same of the best schedules that a thorough search finds with tensors that others see in these places, by number; the others lie
-    /// where that takes the least. `None` where no places agree that a device can run.
+    /// The same of the best schedules that a thorough search finds where what one kernel hands to another lies where both have it, and what others
+    /// see in these places, by number; the rest lies wherever kernels like. `None` where no places agree that a device can run.
     ///
     /// # Errors
     /// What the profile lacks.
     pub fn settled(&self, at: &[(usize, Place)], judge: &Judge, found: &Found) -> Result<Option<Seconds>, EngineError> {
-        let tables = self.tables(judge, found)?.into_iter();
-        let tables: Vec<Table> = tables.map(|own| at.iter().fold(own, |own, &(number, place)| own.only(number, place))).collect();
-        if tables.iter().any(Table::is_empty) {
-            return Ok(None);
+        let fixed = |number: usize| self.handed[number] || at.iter().any(|own| own.0 == number);
+        let mut places = vec![Place::Buffer; self.count];
+        // Of one kernel whose tensors lie wherever it likes no patterns are compared.
+        if self.seen.iter().flatten().any(|&number| fixed(number)) {
+            let tables = self.tables(judge, found)?.into_iter();
+            let tables: Vec<Table> = tables.map(|own| at.iter().fold(own, |own, &(number, place)| own.only(number, place))).collect();
+            if tables.iter().any(Table::is_empty) {
+                return Ok(None);
+            }
+            let Ok(agreed) = places::least(tables, self.count, []) else { return Ok(None) };
+            places = agreed;
         }
-        let Ok(places) = places::least(tables, self.count, []) else { return Ok(None) };
-        let mut sum = judge.profile.gaps(self.kernels.len()).0;
-        for (step, seen) in self.kernels.iter().zip(&self.seen) {
+        let mut sum = judge.profile.gaps(self.all.len()).0;
+        for (step, seen) in self.all.iter().zip(&self.seen) {
             let family = ScheduleFamily::by((*step).clone(), judge.passes);
-            let wanted: Vec<Place> = seen.iter().map(|&number| places[number]).collect();
-            let best = tune::search_one(&family, judge, |config| pattern_of(&family, config).as_ref() == Some(&wanted))?;
+            let there = |pattern: Vec<Place>| seen.iter().zip(pattern).all(|(&number, place)| !fixed(number) || places[number] == place);
+            let best = tune::search_one(&family, judge, |config| pattern_of(&family, config).is_some_and(there))?;
             let Some(best) = best.first() else { return Ok(None) };
             sum += best.estimate.time.0;
         }
         Ok(Some(Seconds(sum)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use warpsight_generate::candidates;
+    use warpsight_generate::operators::parse_operator;
+
+    /// What is handed on is what one kernel writes and another reads; tensors that are seen in two shapes are held in rows.
+    #[test]
+    fn tensors_between_kernels_are_told_from_those_that_others_see() {
+        let conv = parse_operator("conv2d n=1 c=64 h=14 w=14 k=64 r=3 s=3 stride=1 pad=1").expect("an operator");
+        let mut seen = outer(&conv);
+        assert_eq!(seen.len(), 3, "input, taps, output: {seen:?}");
+        let all = candidates(&conv);
+        let named = |name: &str| &all.iter().find(|own| own.name == name).expect("offered").operator;
+        let numbered = |name: &str, seen: &[Outer]| {
+            let own = Kernels::of(named(name), seen);
+            let handed = (0..own.count).filter(|&at| own.handed[at]).collect::<Vec<_>>();
+            (own.all.len(), handed, own.held)
+        };
+        assert_eq!(numbered("direct", &seen), (1, vec![], vec![]));
+        // Tiles of the input and of the products; the taps' are constants.
+        assert_eq!(numbered("winograd2", &seen), (3, vec![3, 4], vec![]));
+        // Nothing lies outside: input and output are numbered as kernels meet them.
+        assert_eq!(numbered("winograd2", &[]).1.len(), 2);
+        // Others see the output as a row.
+        seen[2].1 = vec![64 * 14 * 14];
+        assert_eq!((numbered("direct", &seen).2, numbered("winograd2", &seen).2), (vec![2], vec![2]));
     }
 }

@@ -1,20 +1,21 @@
 //! Which sequences a network takes in place of its operators: those by which all of its kernels take the least together, places included.
 
 use crate::EngineError;
-use crate::candidates::{Considered, Looked, Offer, best, counts, look, part};
+use crate::candidates::{Considered, GAIN, Looked, Offer, best, counts, look};
 use crate::found::Found;
 use crate::network::Network;
 use crate::places::{self, Table};
 use crate::sequence::{Kernels, Outer, outer};
 use crate::tune::Judge;
+use crate::verify::check_operator;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use warpsight_generate::parallel::each;
-use warpsight_generate::{Candidate, ExprKey, Place, TensorExpr, candidates};
+use warpsight_generate::{Candidate, ExprKey, Operator, Place, TensorExpr, candidates};
 use warpsight_graph::{Distinct, Plan};
 use warpsight_ir::Seconds;
 
-/// A sequence is in the running that takes so many times what another one does, each kernel with its tensors wherever it likes: no more is lost by
-/// where others have them.
+/// A sequence is in the running that takes at most so many times what the fastest does, each kernel with its tensors wherever it likes: more is
+/// hardly gained by where others have them, and each costs a search for every pattern of its kernels.
 const SLACK: f64 = 1.5;
 
 /// A sequence in place of an operator of a plan.
@@ -32,14 +33,18 @@ pub struct Taken {
 
 /// Puts the sequences to take in place of a plan's operators: those that are not the operator as it is, by operator. Where tensors lie at the
 /// borders of one is what its neighbours have to take, so all are chosen together, with a place for each tensor between operators. Where no
-/// places are found that agree, operators stay as they are.
+/// places are found that agree, each operator takes what is fastest by itself.
 ///
 /// # Errors
-/// What the profile lacks, or the first tensor that finds no room on the device.
+/// What the profile lacks, or the first tensor of which no sequence finds room on the device.
 pub fn settle(plan: &mut Plan, judge: &Judge, offer: &Offer, found: &Found) -> Result<Vec<Taken>, EngineError> {
     let network = Network::by(plan, judge.passes)?;
-    network.fits(offer.limits)?;
     let distinct = plan.distinct();
+    // No search ends soon of tensors that are far too large.
+    let fits = |own: &Operator| check_operator(own, offer.limits);
+    for own in distinct.iter().map(|own| &plan.operators[own.uses[0]].operator) {
+        fits(own).or_else(|error| candidates(own).iter().any(|other| fits(&other.operator).is_ok()).then_some(()).ok_or(error))?;
+    }
     let looked = each(&distinct, |own| look(&plan.operators[own.uses[0]].operator, judge, offer, SLACK, found).map(running));
     let looked: Vec<Looked> = looked.into_iter().collect::<Result<_, EngineError>>()?;
     let mut of = vec![0; plan.operators.len()];
@@ -95,7 +100,7 @@ impl Choice<'_> {
             looked.all.iter().map(|own| Kernels::of(&own.operator, &outer).table(self.judge, self.found)).collect()
         };
         let by_kind: Vec<Vec<Table>> = self.looked.iter().enumerate().map(tables).collect::<Result<_, EngineError>>()?;
-        let Some(places) = self.places(&by_kind)? else { return Ok(vec!["direct"; self.of.len()]) };
+        let Some(places) = self.places(&by_kind)? else { return Ok(self.of.iter().map(|&kind| self.by_itself(kind)).collect()) };
         // Operators of a kind whose tensors lie alike take the same.
         let at: Vec<(usize, Vec<Place>)> = (0..self.of.len())
             .map(|position| (self.of[position], self.seen(position).into_iter().map(|tensor| places[tensor]).collect()))
@@ -109,29 +114,41 @@ impl Choice<'_> {
     /// A place for each of the plan's tensors; `None` where none are found that agree.
     fn places(&self, by_kind: &[Vec<Table>]) -> Result<Option<Vec<Place>>, EngineError> {
         let (network, plan) = (self.network, self.network.plan());
+        // Another sequence has to save a part of what the operator as it is takes at least, wherever its tensors lie.
         let least = |(looked, tables): (&Looked, &Vec<Table>)| {
-            let parts = looked.all.iter().zip(tables).map(|(own, table)| table.clone().times(part(own.name)));
-            parts.reduce(Table::or).unwrap_or_default()
+            let as_it_is = looked.all.iter().zip(tables).find(|(own, _)| own.name == "direct").and_then(|(_, table)| table.least());
+            let asked = |name: &str| if name == "direct" { 0.0 } else { (1.0 - GAIN) * as_it_is.unwrap_or(0.0) };
+            let ways = looked.all.iter().zip(tables).map(|(own, table)| table.clone().plus(asked(own.name)));
+            ways.reduce(Table::or).unwrap_or_default()
         };
         let by_kind: Vec<Table> = self.looked.iter().zip(by_kind).map(least).collect();
         let (mut tables, mut steps) = (vec![], network.steps.iter());
         for (position, planned) in plan.operators.iter().enumerate() {
             let own: Vec<_> = steps.by_ref().take(planned.operator.steps.len()).collect();
-            // What others need of its temporaries lies somewhere, too.
-            match plan.shares_temporaries(position) {
+            let whole = &by_kind[self.of[position]];
+            // What others need of its temporaries lies somewhere, too; and of an operator of more tensors than a table has room for, each kernel
+            // has one.
+            match plan.shares_temporaries(position) || whole.is_empty() {
                 true => {
                     for step in own {
                         let taken = self.found.by_pattern(network.families[step.family].expr(), self.judge)?;
                         tables.push(network.table(step, &taken.1));
                     }
                 }
-                false => tables.push(by_kind[self.of[position]].renumbered(&self.seen(position))),
+                false => tables.push(whole.renumbered(&self.seen(position))),
             }
         }
         if tables.iter().any(Table::is_empty) {
             return Ok(None);
         }
         Ok(places::least(tables, plan.tensors.len(), network.held()).ok())
+    }
+
+    /// The sequence of a kind of operator that is the fastest by itself.
+    fn by_itself(&self, kind: usize) -> &'static str {
+        let Looked { all, considered } = &self.looked[kind];
+        let least = considered.iter().min_by(|a, b| counts(a).total_cmp(&counts(b))).map(|own| own.name);
+        least.or_else(|| all.first().map(|own| own.name)).unwrap_or("direct")
     }
 
     /// What operators of a kind read and write.

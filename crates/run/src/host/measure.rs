@@ -22,8 +22,8 @@ const FEW: usize = 4;
 const FALLEN: f64 = 0.75;
 /// Multiply-adds or loads of a block that do not wait for each other: more than the four cycles of two units.
 const BLOCK: u64 = 12;
-/// Instructions of a mixture, which no unit runs two of where it could run one: what a core takes in a clock at most.
-const MIXTURE: u64 = 32;
+/// Instructions of a block of a mixture, of which a comparison and its branch are one to cores.
+const MIXTURE: u64 = 31;
 /// Bytes that a block of a walk through memory reads.
 const READ: usize = 512;
 /// The most memory that a core waits for line by line: longer last levels leave the latency of memory unmeasured.
@@ -163,13 +163,21 @@ impl Beyond {
 /// Bytes of memory that this process may still have, as the system says and as a container's limit does; `None` where nobody says so.
 fn free() -> Option<u64> {
     let read = |path: &str| warpsight_files::read_text(std::path::Path::new(path), warpsight_files::TEXT).ok();
-    let system = read("/proc/meminfo").and_then(|text| {
-        let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
-        line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok().map(|kib| kib.saturating_mul(1024))
-    });
-    let group = |name: &str| read(&format!("/sys/fs/cgroup/memory.{name}"))?.trim().parse::<u64>().ok();
-    let container = group("max").map(|most| most.saturating_sub(group("current").unwrap_or(0)));
+    let system = read("/proc/meminfo").and_then(|text| 1024_u64.checked_mul(number_behind(&text, "MemAvailable:")?));
+    let group = |name: &str| read(&format!("/sys/fs/cgroup/memory.{name}"));
+    let container = group("max").and_then(|most| left(&most, &group("current")?, &group("stat")?));
     system.into_iter().chain(container).min()
+}
+
+/// What a container's limit leaves, where there is one: files that were read long ago make room.
+fn left(most: &str, current: &str, stat: &str) -> Option<u64> {
+    let used = current.trim().parse::<u64>().ok()?.saturating_sub(number_behind(stat, "inactive_file").unwrap_or(0));
+    Some(most.trim().parse::<u64>().ok()?.saturating_sub(used))
+}
+
+/// The number behind a word at the beginning of a line.
+fn number_behind(text: &str, word: &str) -> Option<u64> {
+    text.lines().find_map(|line| line.strip_prefix(word)?.split_whitespace().next()?.parse().ok())
 }
 
 /// What one core goes through alone to wait for L2, L3 and memory, powers of two: it has a whole instance of each. Not much more than the level
@@ -467,8 +475,8 @@ fn loads(width: Width) -> Duration {
     start.taken()
 }
 
-/// Of eight instructions four additions of integers, two loads and two additions of vectors, none of which waits for another of its block: cores
-/// have four units or more for the first, two or more for each of the others.
+/// Half of it additions of integers, a quarter loads, a quarter additions of vectors, chains of three at most: as many as a core starts in a clock
+/// keep it busy, not its units, of which it has four, two and two or more. Cores whose integers and vectors share four units are told at most 5.3.
 fn mixture() -> Duration {
     let word = 0_u64;
     let start = Watch::start();
@@ -589,6 +597,10 @@ mod tests {
         // Nothing was read of the level itself, or nothing at all.
         assert_eq!((seen(&[(650.0, 50.0)], None), seen(&[], None)), (Some(Beyond { rate: 50e9, held: None }), None));
         assert!(free().is_none_or(|free| free > 1 << 20));
+        // A container's limit, of which files that were read long ago take nothing; one without a limit.
+        let stat = "anon 100\ninactive_anon 7\ninactive_file 300\nactive_file 50\n";
+        assert_eq!((left("1000\n", "600\n", stat), left("max\n", "600\n", stat), left("500", "900", "")), (Some(700), None, Some(0)));
+        assert_eq!(number_behind("MemTotal: 9 kB\nMemAvailable:   24 kB\n", "MemAvailable:"), Some(24));
     }
 
     /// Each number is the best of its own round: a slow clock in one of them makes no units.

@@ -190,7 +190,9 @@ impl Host {
 fn kept(path: &Path) -> Option<Measured> {
     let age = std::fs::metadata(path).ok()?.modified().ok()?.elapsed().ok()?;
     let text = warpsight_files::read_text(path, warpsight_files::TEXT).ok()?;
-    let sound = |found: &Measured| found.clock > 0.0 && found.wake.is_none_or(|wake| wake.is_sorted() && wake[0] >= 0.0);
+    let sound = |found: &Measured| {
+        found.clock > 0.0 && found.issue.is_none_or(|rate| rate > 0.0) && found.wake.is_none_or(|wake| wake.is_sorted() && wake[0] >= 0.0)
+    };
     serde_json::from_str(&text).ok().filter(|found| age < KEPT && sound(found))
 }
 

@@ -28,7 +28,7 @@ use warpsight_ir::{
     TensorUse, Unknown, VarId, VarKind,
 };
 
-/// Lines that a core waits for at once where no prefetcher helps: line-fill buffers of L1, 10 to 24 on such cores.
+/// Lines that a core waits for at once where no prefetcher helps, or another core has stored to them: line-fill buffers of L1, 10 to 24 on such cores.
 const IN_FLIGHT: f64 = 12.0;
 /// What a core works with at once.
 const UNITS: [Limiter; 3] = [Limiter::Fp, Limiter::Issue, Limiter::L1];
@@ -338,11 +338,12 @@ fn missed(seconds: f64, wake: f64, groups: f64, cores: f64) -> f64 {
 }
 
 /// What a launch takes whose cores all begin at once. Of the units of a core, which work side by side whatever they wait for, the busiest counts,
-/// and the second cache fills the first meanwhile. What comes from behind that is waited for, although it is foreseen: a core goes on for as
-/// many instructions as its window holds, which is less than such a line takes. So its levels, which work side by side too, and what nothing
-/// foresees are added. In C on a core with AVX-512 (not kept, 2026-11-30) products of 16 sums, which take 396 µs, and streams of 9.4 MB, which
-/// take 361 µs from the last level and 784 from memory, took 606 and 1,699 µs together; streams of rows of 1 KiB 798 and 1,510. Of the 69
-/// launches of the example `cpu` on that machine 59 are within a factor of 2 (39 where all levels are a norm of order 4 with units).
+/// and meanwhile the second cache fills the first and a second buffer the translations. What comes from behind that is waited for, although it
+/// is foreseen: a core goes on for as many instructions as its window holds, which is less than such a line takes. So its levels, which work side
+/// by side too, and what nothing foresees are added. In C on a core of Intel's with AVX-512 (not kept, 2026-11-30) products of 16 sums, which take
+/// 396 µs, and streams of 9.4 MB, which take 361 µs from the last level and 784 from memory, took 606 and 1,699 µs together; streams of rows
+/// of 1 KiB 798 and 1,510. Of the 69 launches of the example `cpu` 59 were within a factor of 2 there, with translations added (39 where all levels
+/// are a norm of order 4 with units), and 54 are on AMD's cores (53 with translations added; 2026-11-30).
 fn side_by_side(limits: &[Limit], on: &Profile) -> Result<(Seconds, Limiter), NoEstimate> {
     let of = |wanted: Limiter| limits.iter().filter(|own| own.0 == wanted).filter_map(|own| Some(own.1.as_ref().ok()?.0)).sum::<f64>();
     let busiest = UNITS.map(of).into_iter().fold(0.0, f64::max);
@@ -457,7 +458,8 @@ fn taken_away(axes: impl Iterator<Item = (i64, u32)>, groups: f64, on: &Profile,
     if cores > 1.0 { shared } else { 0.0 }
 }
 
-/// Cycles that so many lines taken away are waited for.
+/// Cycles that so many lines taken away are waited for, as many at a time as others: stores to them are under way side by side. Cores that store to the
+/// same few lines again and again wait longer (docs/where-we-are-wrong.md, "Lines that two cores store to").
 fn waited(lines: f64, on: &Profile) -> Result<f64, Unknown> {
     let m = &on.memory;
     match lines > 0.0 {

@@ -52,8 +52,20 @@ def nodes(model):
             summed = math.prod(weight) // output[-1]
             text = f"{summed} to {output[-1]}"
         found[node.name] = 2 * math.prod(output) * summed, text
-        # A node of several operators has a kernel of this name, which does the products.
-        found[f"{node.name}.product"] = found[node.name]
+    return found
+
+
+def by_layer(products, layers):
+    """The products of each layer: of its own node, and of those after it that are no layers, since one operator does both."""
+    found, last = {}, None
+    for node, (flops, text) in products.items():
+        # A node of several operators has a kernel of the second name, which does the products.
+        own = next((name for name in (node, f"{node}.product") if name in layers), last)
+        if own is None:
+            sys.exit(f"error: no layer has the products of {node}")
+        before, shape = found.get(own, (0, ""))
+        found[own] = before + flops, f"{shape}; {text}" if shape else text
+        last = own
     return found
 
 
@@ -67,18 +79,16 @@ def simulate(args, name, dtype, folder):
     if why:
         sys.exit(f"error: warpsight optimize {name}: {why}")
     found = json.loads(text)
-    products = nodes(network)
+    names = dict.fromkeys(layer["name"] for layer in found["layers"])
+    products = by_layer(nodes(network), names)
     layers = []
-    for node in dict.fromkeys(layer["name"] for layer in found["layers"]):
+    for node in names:
         # Several kernels of a node are one layer, limited as the one that takes longest.
         steps = [layer for layer in found["layers"] if layer["name"] == node]
         longest = max(steps, key=lambda layer: layer["time_s"])
         total = {key: sum(layer[key] for layer in steps) for key in ("time_s", "predicted_s")}
         flops, shape = products.get(node, (None, ""))
         layers.append({"name": node, "op": " + ".join(own["op"] for own in steps), "limiter": longest["limiter"]} | total | {"flops": flops, "shape": shape})
-    counted = sum(layer["flops"] is not None for layer in layers)
-    if 2 * counted != len(products):
-        sys.exit(f"error: {name}: {counted} layers have products, {len(products) // 2} nodes have")
     layers.sort(key=lambda layer: layer["time_s"], reverse=True)
     network = {key: found["network"][key] for key in ("time_s", "time_source", "predicted_s", "max_abs_diff")}
     verified = all(operator["verified"] for operator in found["operators"])

@@ -4,7 +4,7 @@ use crate::EngineError;
 use crate::tune::{self, Candidates, Judge};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
-use warpsight_generate::expr::{Role, Tensor, TensorExpr};
+use warpsight_generate::expr::{Role, TensorExpr};
 use warpsight_generate::{ExprKey, Place, ScheduleFamily};
 use warpsight_ir::{Config, Seconds};
 
@@ -16,13 +16,13 @@ pub type ByPattern = BTreeMap<Pattern, Seconds>;
 
 /// The pattern of a configuration.
 pub fn pattern_of(family: &ScheduleFamily, config: &Config) -> Option<Pattern> {
-    let roles = family.expr().inputs.iter().map(|own| own.role).chain([Role::Output]);
-    Some(roles.zip(family.places(config)?).filter(|(role, _)| *role != Role::Weight).map(|(_, place)| place).collect())
+    Some(seen(family.expr(), family.places(config)?).collect())
 }
 
-/// The tensors that a pattern is of.
-pub(crate) fn activations(expr: &TensorExpr) -> impl Iterator<Item = &Tensor> {
-    expr.inputs.iter().filter(|own| own.role != Role::Weight).chain([&expr.output])
+/// Of something for each tensor of an expression, inputs first, what belongs to those that a pattern is of.
+pub(crate) fn seen<T>(expr: &TensorExpr, of: impl IntoIterator<Item = T>) -> impl Iterator<Item = T> {
+    let roles = expr.inputs.iter().map(|own| own.role).chain([Role::Output]);
+    roles.zip(of).filter(|(role, _)| *role != Role::Weight).map(|(_, own)| own)
 }
 
 /// What searches found of expressions, by key: operators that differ in what follows them share most of theirs, and so do the sequences that are

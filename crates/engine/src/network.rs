@@ -4,7 +4,7 @@
 //! Which place is decided by the model, over the whole network at once (`Network::place`).
 
 use crate::EngineError;
-use crate::found::{ByPattern, Found, Pattern, pattern_of};
+use crate::found::{ByPattern, Found, Pattern, pattern_of, seen};
 use crate::places::{self, Table};
 use crate::tune::{self, Candidates, Judge, Observer, Tuned};
 use crate::verify::{blank, check_limits, check_shape, filler, memory_kind};
@@ -328,9 +328,7 @@ impl<'a> Network<'a> {
 
     /// The tensors of a step that a pattern is of.
     fn activations(&self, step: &Step) -> Vec<usize> {
-        let expr = self.families[step.family].expr();
-        let roles = expr.inputs.iter().map(|t| t.role).chain([Role::Output]);
-        roles.zip(&step.args).filter(|(role, _)| *role != Role::Weight).map(|(_, &value)| value).collect()
+        seen(self.families[step.family].expr(), step.args.iter().copied()).collect()
     }
 
     fn pattern(&self, step: &Step, places: &[Place]) -> Pattern {

@@ -1,7 +1,7 @@
 //! What the kernels of an operator's sequence take together, where what one hands to another lies where both have it.
 
 use crate::EngineError;
-use crate::found::{Found, activations, pattern_of};
+use crate::found::{self, Found, pattern_of};
 use crate::places::{self, Table};
 use crate::tune::{self, Judge};
 use warpsight_generate::expr::{Tensor, TensorExpr};
@@ -53,7 +53,8 @@ impl<'a> Kernels<'a> {
             }
             at
         };
-        let seen: Vec<Vec<usize>> = all.iter().map(|step| activations(step).map(&mut number).collect()).collect();
+        let seen: Vec<Vec<usize>> =
+            all.iter().map(|step| found::seen(step, step.inputs.iter().chain([&step.output])).map(&mut number).collect()).collect();
         let (written, read): (Vec<usize>, Vec<&[usize]>) =
             seen.iter().filter_map(|own| own.split_last().map(|(last, rest)| (*last, rest))).unzip();
         let handed = (0..known.len()).map(|at| written.contains(&at) && read.iter().any(|own| own.contains(&at))).collect();

@@ -400,6 +400,16 @@ pub struct Memory {
     /// keeps its own copy of a line.
     #[serde(default)]
     pub l2_effective: Fact<Bytes>,
+    /// Lines that a core waits for at a time. Of CPUs.
+    #[serde(default)]
+    pub in_flight: Fact<f64>,
+    /// Of what a stream from the last level takes, or arithmetic of a core meanwhile if that is less, the part that one hides of the other: 1 where
+    /// prefetchers ask for lines as if nothing else went on, 0 where a core does one after the other. Of CPUs; where it is unknown, nothing is hidden.
+    #[serde(default)]
+    pub llc_beside: Fact<f64>,
+    /// The same of a stream from memory.
+    #[serde(default)]
+    pub dram_beside: Fact<f64>,
     /// Translation of addresses.
     #[serde(default)]
     pub tlb: Tlb,
@@ -418,6 +428,10 @@ pub struct Tlb {
     /// What a load whose page has no entry waits longer.
     #[serde(default)]
     pub miss_latency: Fact<Cycles>,
+    /// How much later than another each of such loads comes, which do not wait for each other. Of CPUs; where it is unknown, one is looked up after
+    /// the other.
+    #[serde(default)]
+    pub lookup: Fact<Cycles>,
 }
 
 /// One cache level.

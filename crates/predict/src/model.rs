@@ -29,7 +29,7 @@ pub struct InPass {
 
 impl CostModel<Kernel> for KernelModel {
     fn id(&self) -> ModelId {
-        ModelId { name: "counts".to_owned(), version: 25, fit: crate::volumes::fitted::digest() }
+        ModelId { name: "counts".to_owned(), version: 26, fit: crate::volumes::fitted::digest() }
     }
 
     fn estimate(&self, kernel: &Kernel, on: &Profile) -> Result<Estimate, NoEstimate> {

@@ -121,7 +121,6 @@ impl Reader<'_> {
     }
 
     fn execution(&self) -> Execution {
-        let unmeasured = |what: &str| format!("no aspect measures {what}");
         let clock = match self.number(&["clock.hz"]) {
             Fact::Known { value, cite, lo, hi, source, .. } => {
                 Fact::Known { value: Hertz(value), source, cite, lo: lo.map(Hertz), hi: hi.map(Hertz), alternatives: vec![] }
@@ -255,11 +254,15 @@ impl Reader<'_> {
             sector: map(self.number(&["buffer.l1.fetch_bytes", "buffer.l1.line_bytes", "buffer.l2.line_bytes"]), Bytes),
             dram_fetch: map(self.number(&["buffer.l2.fetch_bytes", "buffer.l2.line_bytes"]), Bytes),
             l2_effective: map(self.number(&["buffer.l2.capacity_bytes", "texture.l2.capacity_bytes"]), Bytes),
+            in_flight: Fact::unknown(unmeasured("how many lines a core waits for at a time")),
+            llc_beside: Fact::unknown(unmeasured("what of a stream goes on beside arithmetic")),
+            dram_beside: Fact::unknown(unmeasured("what of a stream goes on beside arithmetic")),
             tlb: Tlb {
                 // A page's size would show in places of several strides, none of which is larger than the first level of translation.
                 page: Fact::unknown("walks show how much memory translation reaches, not in pages of what size"),
                 reach: map(self.number(&["buffer.translation.l1.reach_bytes"]), Bytes),
                 miss_latency: self.seconds_in_cycles("buffer.translation.l1.miss_s"),
+                lookup: Fact::unknown(unmeasured("translations that do not wait for each other")),
             },
         }
     }
@@ -333,6 +336,10 @@ fn map<T, U>(fact: Fact<T>, to: impl Fn(T) -> U) -> Fact<U> {
         Fact::Absent { absent } => Fact::Absent { absent },
         Fact::Unknown { unknown } => Fact::Unknown { unknown },
     }
+}
+
+fn unmeasured(what: &str) -> String {
+    format!("no aspect measures {what}")
 }
 
 #[cfg(test)]

@@ -69,18 +69,28 @@ pub(super) enum Against {
 }
 
 impl Profile {
-    /// Whether each number is finite, positive (a launch's overhead and gap, a wake and reserved local memory may be 0), of a size that its kind
+    /// Whether each number is finite, positive (a launch's overhead and gap, a wake, reserved local memory and what goes on beside
+    /// arithmetic may be 0), of a size that its kind
     /// of number has, and within its own interval.
     pub(super) fn check_numbers(&self, against: Against) -> Result<(), Refused> {
         let facts = self.facts();
         facts.into_iter().filter_map(|(field, number)| Some((field, number, number.said()?))).try_for_each(|(field, number, said)| {
-            let or_zero = ["execution.local_reserved", "execution.launch_overhead", "execution.launch_gap", "execution.wake"]
-                .contains(&field.as_str());
+            let or_zero = OR_ZERO.contains(&field.as_str());
             let refused = wrong(&said, or_zero, &number.sizes(against));
             refused.map_or(Ok(()), |(value, why)| Err(Refused { field, value, why }))
         })
     }
 }
+
+/// What may be nothing.
+const OR_ZERO: [&str; 6] = [
+    "execution.local_reserved",
+    "execution.launch_overhead",
+    "execution.launch_gap",
+    "execution.wake",
+    "memory.llc_beside",
+    "memory.dram_beside",
+];
 
 fn wrong(said: &Said, or_zero: bool, sizes: &RangeInclusive<f64>) -> Option<(f64, &'static str)> {
     let Said { value, lo, hi, others } = said;

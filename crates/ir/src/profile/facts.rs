@@ -98,6 +98,9 @@ impl Profile {
                 ("sector", Number::Bytes(&m.sector)),
                 ("dram_fetch", Number::Bytes(&m.dram_fetch)),
                 ("l2_effective", Number::Bytes(&m.l2_effective)),
+                ("in_flight", Number::Rate(&m.in_flight)),
+                ("llc_beside", Number::Rate(&m.llc_beside)),
+                ("dram_beside", Number::Rate(&m.dram_beside)),
             ],
         );
         put(
@@ -106,6 +109,7 @@ impl Profile {
                 ("page", Number::Bytes(&m.tlb.page)),
                 ("reach", Number::Bytes(&m.tlb.reach)),
                 ("miss_latency", Number::Cycles(&m.tlb.miss_latency)),
+                ("lookup", Number::Cycles(&m.tlb.lookup)),
             ],
         );
         put("memory.texture_l1", &cache(&m.texture_l1));

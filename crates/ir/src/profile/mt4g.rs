@@ -168,10 +168,14 @@ impl Reader<'_> {
             sector: self.sized(&l1, "fetchGranularity"),
             dram_fetch: self.sized(&l2, "fetchGranularity"),
             l2_effective: if nvidia { self.sized(&l2, "segmentSize") } else { segments() },
+            in_flight: silent(),
+            llc_beside: silent(),
+            dram_beside: silent(),
             tlb: Tlb {
                 page: silent(),
                 reach: silent(),
                 miss_latency: Fact::unknown("MT4G's file states none; the first touches of pages in its raw chase through memory show it"),
+                lookup: silent(),
             },
         }
     }

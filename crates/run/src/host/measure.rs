@@ -1,5 +1,6 @@
 //! What CPUID does not say and a second tells: the clock, multiply-adds, loads and instructions a clock, how fast cores read what lies behind their
-//! first caches, where the last of these ends, how long one waits for it, and how many translations they hold. Rates with all threads at once,
+//! first caches, how much of that goes on beside arithmetic, where the last of these caches ends, how long one waits for it, and how many
+//! translations they hold. Rates with all threads at once,
 //! since cores share clocks and caches; by processor time, and the best of several spans of several rounds, since others may use the machine.
 //! And by the wall, how late a thread runs that another one wakes, in quartiles.
 
@@ -24,8 +25,12 @@ const FALLEN: f64 = 0.75;
 const BLOCK: u64 = 12;
 /// Instructions of a block of a mixture, of which a comparison and its branch are one to cores.
 const MIXTURE: u64 = 31;
-/// Bytes that a block of a walk through memory reads.
+/// Bytes that a block of a walk through memory reads: two lines at each of four places, as kernels read several tensors and rows of each.
 const READ: usize = 512;
+/// Cycles of a run of multiplications beside it: eight multiplications that do not wait for each other, on two units.
+const PRODUCTS: f64 = 4.0;
+/// Bytes that are read beside multiplications where these are to be timed alone: less than first levels hold.
+const NEAR: usize = 8 << 10;
 /// The most memory that a core waits for line by line: longer last levels leave the latency of memory unmeasured.
 const MOST: u64 = 160 << 20;
 /// The most that all threads together read to find where the last level ends, and the part of free memory that this may be.
@@ -43,6 +48,9 @@ const PART: f64 = 0.6;
 /// The most that is walked through of a level, in sizes of the level before. A last level that others share holds less than it says: a virtual
 /// machine's 260 MiB, of two cores, are read at 56 GB/s up to 40 MiB a core, and at 35 GB/s at 78.
 const BEYOND: f64 = 4.0;
+/// The most that is read to be behind a last level, in its sizes: of two and a half of them a core of AMD's keeps so much from pass to pass in some
+/// processes that it is read at 140 GB/s, where memory gives 70.
+const BEHIND: f64 = 8.0;
 /// How often everything is measured, and the pause between: whoever shares a core halves its multiply-adds for longer than spans last.
 const ROUNDS: usize = 3;
 const PAUSE: Duration = Duration::from_millis(40);
@@ -80,6 +88,7 @@ pub(super) fn measure(threads: usize, width: Width, caches: [Shared; 3]) -> Opti
     });
     let best = more.fold(first, Round::best);
     let beyond = Beyond::of(threads, &read, caches, best.read[1].or(best.read[0]));
+    let beside = |bytes: Option<usize>, rate: Option<f64>| hidden(threads, bytes?, rate?, best.clock);
     let lanes = match width {
         Width::Sse => None,
         Width::Fma => Some(8.0),
@@ -94,8 +103,10 @@ pub(super) fn measure(threads: usize, width: Width, caches: [Shared; 3]) -> Opti
         issue: Some(best.issue / best.clock),
         read: [best.read[0], best.read[1], beyond.map(|own| own.rate)],
         held: beyond.and_then(|own| own.held),
+        beside: [beside(read[1], best.read[1]), beside(beyond.map(|own| own.bytes), beyond.map(|own| own.rate))],
         latency: best.wait.map(|own| Some(own? * best.clock)),
-        pages: translated(&best.pages.map(|seconds| seconds * best.clock)),
+        in_flight: best.asked.map(|(alone, many)| (alone / many).max(1.0)),
+        pages: translated(&best.pages.map(|seconds| seconds * best.clock)).map(|(pages, cycles)| (pages, cycles, best.apart * best.clock)),
         wake: best.wake,
     })
 }
@@ -119,8 +130,9 @@ fn part((bytes, sharing): (u64, u32), threads: usize) -> f64 {
 /// Where the last level ends, and what is read behind it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Beyond {
-    /// Bytes per second that all threads read from memory.
+    /// Bytes per second that all threads read from memory, and the bytes that each went through.
     rate: f64,
+    bytes: usize,
     /// Bytes that the last level, all instances of it, holds for these threads; `None` where that is what it says, or not seen.
     held: Option<f64>,
 }
@@ -129,15 +141,15 @@ impl Beyond {
     /// Reads twice as much again and again, all threads at once, beginning with what was read through of the last level at the rate `near`.
     fn of(threads: usize, read: &[Option<usize>; 2], caches: [Shared; 3], near: Option<f64>) -> Option<Self> {
         let last = part(caches.into_iter().flatten().next_back()?, threads);
-        let most = 2.5 * last;
+        let most = BEHIND * last;
         let room = (free().map_or(MOST, |bytes| FAR.min(bytes / FREE)) / threads as u64) as f64;
         let begin = read[1].map_or(most, |bytes| 2.0 * bytes as f64);
         let mut sizes: Vec<f64> = std::iter::successors(Some(begin), |bytes| Some(2.0 * bytes)).take_while(|&bytes| bytes < most).collect();
         sizes.push(most);
         sizes.retain(|&bytes| bytes <= room);
         let rates: Option<Vec<(f64, f64)>> =
-            sizes.into_iter().map(|bytes| Some((bytes * threads as f64, reading(threads, bytes as usize, FEW)?))).collect();
-        Self::seen(&rates?, near, last * threads as f64)
+            sizes.into_iter().map(|bytes| Some((bytes * threads as f64, reading(threads, bytes as usize, FEW, 0)?))).collect();
+        Self::seen(&rates?, near, last * threads as f64).map(|own| Self { bytes: own.bytes / threads, ..own })
     }
 
     /// What such rates by bytes show, of a last level that says it holds so many.
@@ -145,7 +157,7 @@ impl Beyond {
         let &(most, rate) = rates.last()?;
         let all = most >= 2.0 * says;
         let Some(near) = near.filter(|near| rate < FALLEN * near) else {
-            return all.then_some(Self { rate, held: None });
+            return all.then_some(Self { rate, bytes: most as usize, held: None });
         };
         // Half of what is read comes from memory where a byte takes the mean of both.
         let half = (1.0 / near + 1.0 / rate) / 2.0;
@@ -156,7 +168,7 @@ impl Beyond {
         };
         // A rate that still falls is between those of the cache and of memory.
         let level = rates.len().checked_sub(2).is_some_and(|before| rate > 0.8 * rates[before].1);
-        (all || level).then_some(Self { rate, held: Some(held).filter(|&held| held < 0.75 * says) })
+        (all || level).then_some(Self { rate, bytes: most as usize, held: Some(held).filter(|&held| held < 0.75 * says) })
     }
 }
 
@@ -201,7 +213,10 @@ struct Round {
     issue: f64,
     read: [Option<f64>; 2],
     wait: [Option<f64>; 3],
+    /// Of the last of these, beside what a line takes that does not wait for the one before.
+    asked: Option<(f64, f64)>,
     pages: [f64; WALKED.len()],
+    apart: f64,
     /// Quartiles of how late a thread ran that was woken.
     wake: Option<[f64; 3]>,
 }
@@ -210,14 +225,17 @@ impl Round {
     fn of(threads: usize, width: Width, (read, wait): (&[Option<usize>; 2], &[Option<usize>; 3])) -> Option<Self> {
         let mean =
             |of: &(dyn Fn() -> Duration + Sync), what: u64| Some(fastest(threads, SPANS, || || rate(what * TURNS, of()))? / threads as f64);
+        let wait = wait.map(|bytes| Some((waiting(bytes?), bytes?)));
         Some(Self {
             clock: mean(&additions, CHAIN)?,
             fma: mean(&|| multiply_adds(width), BLOCK)?,
             loads: mean(&|| loads(width), BLOCK)?,
             issue: mean(&mixture, MIXTURE)?,
-            read: read.map(|bytes| reading(threads, bytes?, SPANS)),
-            wait: wait.map(|bytes| Some(waiting(bytes?))),
+            read: read.map(|bytes| reading(threads, bytes?, SPANS, 0)),
+            wait: wait.map(|own| Some(own?.0)),
+            asked: wait.into_iter().flatten().next_back().map(|(alone, bytes)| (alone, asking(bytes))),
             pages: pages(),
+            apart: apart(),
             wake: if threads > 1 { quartiles(waking()) } else { None },
         })
     }
@@ -234,7 +252,9 @@ impl Round {
             issue: self.issue.max(other.issue),
             read: each(self.read, other.read, f64::max),
             wait: each(self.wait, other.wait, f64::min),
+            asked: [self.asked, other.asked].into_iter().flatten().reduce(|a, b| (a.0.min(b.0), a.1.min(b.1))),
             pages: std::array::from_fn(|n| self.pages[n].min(other.pages[n])),
+            apart: self.apart.min(other.apart),
             wake: [self.wake, other.wake].into_iter().flatten().min_by(|a, b| a[1].total_cmp(&b[1])),
         }
     }
@@ -287,16 +307,25 @@ fn fastest<R: FnMut() -> f64>(threads: usize, spans: usize, make: impl Fn() -> R
     Some((0..spans).map(|span| all.iter().map(|thread| thread[span]).sum::<f64>()).fold(0.0, f64::max))
 }
 
-/// Bytes per second that all threads read, each from memory of its own.
-fn reading(threads: usize, bytes: usize, spans: usize) -> Option<f64> {
-    let blocks = (bytes / READ).max(1);
+/// Bytes per second that all threads read, each from memory of its own, with so many multiplications after each block.
+fn reading(threads: usize, bytes: usize, spans: usize, runs: u64) -> Option<f64> {
+    let bytes = (bytes / READ).max(1) * READ;
     // As many passes as take about as long as a span elsewhere.
-    let again = ((2 << 20) / (blocks * READ)).max(1);
+    let again = ((2 << 20) / bytes).max(1);
     fastest(threads, spans, || {
-        let memory = vec![1_u8; blocks * READ];
-        read(&memory);
-        move || rate((again * blocks * READ) as u64, (0..again).map(|_| read(&memory)).sum())
+        let memory = vec![1_u8; bytes];
+        read(&memory, runs);
+        move || rate((again * bytes) as u64, (0..again).map(|_| read(&memory, runs)).sum())
     })
+}
+
+/// The part of a stream through so many bytes, or of multiplications beside it, that is hidden, of what takes less: what both take alone, less what
+/// both take together. `None` where a thread cannot be had.
+fn hidden(threads: usize, bytes: usize, rate: f64, clock: f64) -> Option<f64> {
+    let runs = (READ as f64 * clock * threads as f64 / rate / PRODUCTS).round().max(1.0) as u64;
+    let [alone, together] = [reading(threads, NEAR, FEW, runs)?, reading(threads, bytes, FEW, runs)?].map(|rate| 1.0 / rate);
+    let stream = 1.0 / rate;
+    Some(((alone + stream - together) / alone.min(stream)).clamp(0.0, 1.0))
 }
 
 /// An order of pages without a pattern of neighbours, which visits each once where their number is prime.
@@ -319,6 +348,26 @@ fn pages() -> [f64; WALKED.len()] {
     })
 }
 
+/// Seconds by which each load comes later that has to look up its page, where none waits for another.
+fn apart() -> f64 {
+    let memory = vec![1_u64; WALKED[WALKED.len() - 1] * PAGE];
+    let [few, many] = [WALKED[0], WALKED[WALKED.len() - 1]].map(|pages| {
+        let places: Vec<usize> = order(pages).into_iter().map(|page| page * PAGE + page * 8 % PAGE).collect();
+        let all = |times: usize| {
+            let start = Watch::start();
+            let mut sum = 0_u64;
+            for _ in 0..times {
+                sum = places.iter().fold(sum, |sum, &place| sum.wrapping_add(memory[place]));
+            }
+            std::hint::black_box(sum);
+            start.taken().as_secs_f64() / (times * pages) as f64
+        };
+        let times = (5 * CHASE).div_ceil(pages);
+        (0..SPANS).map(|_| all(times)).fold(f64::INFINITY, f64::min)
+    });
+    (many - few).max(0.0)
+}
+
 /// How many pages a chase goes through before their translations have to be looked up, and the cycles that each takes then; `None` where no
 /// number of pages shows it.
 fn translated(cycles: &[f64]) -> Option<(u32, f64)> {
@@ -328,13 +377,35 @@ fn translated(cycles: &[f64]) -> Option<(u32, f64)> {
     (miss > 2.0 && missing > 0).then(|| (WALKED[missing - 1] as u32, miss))
 }
 
+/// The line after another one in an order that nobody foresees, in which each of so many, a power of two, is visited once before the first comes
+/// again: a linear congruence of full period.
+fn after(line: usize, lines: usize) -> usize {
+    line.wrapping_mul(1_664_525).wrapping_add(1_013_904_223) % lines
+}
+
+/// Seconds that a line of so many bytes takes, a power of two, in that order, where none is asked for by what another one says.
+fn asking(bytes: usize) -> f64 {
+    let lines = bytes / (LINE * size_of::<usize>());
+    let memory = vec![1_usize; lines * LINE];
+    let mut line = 0;
+    let mut walk = |steps: usize| {
+        let (start, mut sum) = (Watch::start(), 0_usize);
+        for _ in 0..steps {
+            sum = sum.wrapping_add(memory[line * LINE]);
+            line = after(line, lines);
+        }
+        std::hint::black_box(sum);
+        start.taken().as_secs_f64() / steps as f64
+    };
+    walk(lines.min(CACHED));
+    (0..SPANS).map(|_| walk(5 * CHASE)).fold(f64::INFINITY, f64::min)
+}
+
 /// Seconds that a line of so many bytes takes, a power of two, that is asked for when the one before has come, in an order that nobody foresees.
 fn waiting(bytes: usize) -> f64 {
-    // Each is visited once before the first comes again: a full period of a linear congruence modulo a power of two.
     let lines = bytes / (LINE * size_of::<usize>());
-    let after = |line: usize| line.wrapping_mul(1_664_525).wrapping_add(1_013_904_223) % lines;
     let mut memory = vec![0_usize; lines * LINE];
-    (0..lines).for_each(|line| memory[line * LINE] = after(line) * LINE);
+    (0..lines).for_each(|line| memory[line * LINE] = after(line, lines) * LINE);
     chase(&memory, lines)
 }
 
@@ -399,6 +470,7 @@ fn additions() -> Duration {
     #[allow(unsafe_code)]
     unsafe {
         asm!(
+            ".p2align 6",
             "2:",
             "add {x}, {y}", "add {x}, {y}", "add {x}, {y}", "add {x}, {y}", "add {x}, {y}", "add {x}, {y}", "add {x}, {y}", "add {x}, {y}",
             "add {x}, {y}", "add {x}, {y}", "add {x}, {y}", "add {x}, {y}", "add {x}, {y}", "add {x}, {y}", "add {x}, {y}", "add {x}, {y}",
@@ -418,7 +490,7 @@ fn additions() -> Duration {
 macro_rules! sums {
     ($head:literal, $tail:literal) => {
         concat!(
-            "2:\n", sums!(@ $head, $tail, "0"), sums!(@ $head, $tail, "1"), sums!(@ $head, $tail, "2"), sums!(@ $head, $tail, "3"),
+            ".p2align 6\n2:\n", sums!(@ $head, $tail, "0"), sums!(@ $head, $tail, "1"), sums!(@ $head, $tail, "2"), sums!(@ $head, $tail, "3"),
             sums!(@ $head, $tail, "4"), sums!(@ $head, $tail, "5"), sums!(@ $head, $tail, "6"), sums!(@ $head, $tail, "7"),
             sums!(@ $head, $tail, "8"), sums!(@ $head, $tail, "9"), sums!(@ $head, $tail, "10"), sums!(@ $head, $tail, "11"),
             "dec {turns}\njnz 2b\nvzeroupper"
@@ -484,6 +556,7 @@ fn mixture() -> Duration {
     #[allow(unsafe_code)]
     unsafe {
         asm!(
+            ".p2align 6",
             "2:",
             "add {a}, {y}", "mov {l}, [{at}]", "paddd xmm0, xmm6", "add {b}, {y}", "add {c}, {y}", "mov {m}, [{at}]", "paddd xmm1, xmm6", "add {d}, {y}",
             "add {e}, {y}", "mov {l}, [{at}]", "paddd xmm2, xmm6", "add {f}, {y}", "add {a}, {y}", "mov {m}, [{at}]", "paddd xmm3, xmm6", "add {b}, {y}",
@@ -502,26 +575,45 @@ fn mixture() -> Duration {
     start.taken()
 }
 
-/// Reads a part of every line, in order.
-fn read(memory: &[u8]) -> Duration {
+/// Reads a part of every line of four quarters, side by side and each in order, and multiplies so many times eight vectors of zeros after each block.
+fn read(memory: &[u8], runs: u64) -> Duration {
     let blocks = memory.len() / READ;
     if blocks == 0 {
         return Duration::ZERO;
     }
+    let quarter = |n: usize| memory.as_ptr().wrapping_add(n * blocks * (READ / 4));
     let start = Watch::start();
-    // SAFETY: they read `blocks` times 512 bytes of `memory`, which has as many, and change the registers named here and flags.
+    // SAFETY: they read `blocks` times 128 bytes of each quarter, which has as many, and change the registers named here and flags.
     #[allow(unsafe_code)]
     unsafe {
         asm!(
+            "xorps xmm1, xmm1", "xorps xmm2, xmm2", "xorps xmm3, xmm3", "xorps xmm4, xmm4", "xorps xmm5, xmm5", "xorps xmm6, xmm6",
+            "xorps xmm7, xmm7", "xorps xmm8, xmm8",
+            ".p2align 6",
             "2:",
-            "movups xmm0, [{at}]", "movups xmm0, [{at} + 64]", "movups xmm0, [{at} + 128]", "movups xmm0, [{at} + 192]",
-            "movups xmm0, [{at} + 256]", "movups xmm0, [{at} + 320]", "movups xmm0, [{at} + 384]", "movups xmm0, [{at} + 448]",
-            "add {at}, 512",
+            "movups xmm0, [{a} + {at}]", "movups xmm0, [{b} + {at}]", "movups xmm0, [{c} + {at}]", "movups xmm0, [{d} + {at}]",
+            "movups xmm0, [{a} + {at} + 64]", "movups xmm0, [{b} + {at} + 64]", "movups xmm0, [{c} + {at} + 64]", "movups xmm0, [{d} + {at} + 64]",
+            "mov {left}, {runs}",
+            "test {left}, {left}",
+            "jz 4f",
+            "3:",
+            "mulps xmm1, xmm1", "mulps xmm2, xmm2", "mulps xmm3, xmm3", "mulps xmm4, xmm4", "mulps xmm5, xmm5", "mulps xmm6, xmm6",
+            "mulps xmm7, xmm7", "mulps xmm8, xmm8",
+            "dec {left}",
+            "jnz 3b",
+            "4:",
+            "add {at}, 128",
             "dec {blocks}",
             "jnz 2b",
-            at = inout(reg) memory.as_ptr() => _,
+            a = in(reg) quarter(0),
+            b = in(reg) quarter(1),
+            c = in(reg) quarter(2),
+            d = in(reg) quarter(3),
+            at = inout(reg) 0_u64 => _,
             blocks = inout(reg) blocks => _,
-            out("xmm0") _,
+            left = out(reg) _,
+            runs = in(reg) runs,
+            out("xmm0") _, out("xmm1") _, out("xmm2") _, out("xmm3") _, out("xmm4") _, out("xmm5") _, out("xmm6") _, out("xmm7") _, out("xmm8") _,
             options(readonly, nostack),
         );
     }
@@ -550,7 +642,9 @@ mod tests {
         // What lies behind L1 takes longer than L1 does, and what lies behind L2 longer still.
         let ([Some(l2), None, Some(memory)], 5.0..) = (found.latency, found.latency[0].unwrap_or(0.0)) else { panic!("{found:?}") };
         assert!(memory > 1.5 * l2 && memory < 5e3, "{found:?}");
-        assert!(found.pages.is_none_or(|(pages, cycles)| (13..383).contains(&pages) && cycles > 2.0), "{found:?}");
+        assert!(found.in_flight.is_some_and(|lines| (1.0..100.0).contains(&lines)), "{found:?}");
+        assert!(found.pages.is_none_or(|(pages, cycles, apart)| (13..383).contains(&pages) && cycles > 2.0 && apart >= 0.0), "{found:?}");
+        assert!(found.beside[0].is_none() && found.beside[1].is_some_and(|part| (0.0..=1.0).contains(&part)), "{found:?}");
         // Caches that are too large to be walked through are not guessed at, and nothing is measured where no cache is known.
         let large = measure(1, Width::Sse, [None, None, Some((1 << 30, 1))]).unwrap();
         assert_eq!((large.read, large.held, large.latency), ([None; 3], None, [None; 3]));
@@ -587,15 +681,15 @@ mod tests {
         // A virtual machine's part of it, measured: 64 MiB are there, 128 are half there, 256 and more are not.
         let guest = [(32.0, 51.4), (64.0, 55.9), (128.0, 28.7), (256.0, 19.8), (512.0, 18.1)];
         let found = seen(&guest, Some(52e9)).unwrap();
-        assert!(found.rate == 18.1e9 && found.held.is_some_and(|held| (128.0..160.0).contains(&held)), "{found:?}");
+        assert!(found.rate == 18.1e9 && found.bytes == 512 && found.held.is_some_and(|held| (128.0..160.0).contains(&held)), "{found:?}");
         // All of it is there.
-        assert_eq!(seen(&[(128.0, 52.0), (256.0, 50.0), (650.0, 20.0)], Some(52e9)), Some(Beyond { rate: 20e9, held: None }));
+        assert_eq!(seen(&[(128.0, 52.0), (256.0, 50.0), (650.0, 20.0)], Some(52e9)), Some(Beyond { rate: 20e9, bytes: 650, held: None }));
         // Its end was not reached, or what lies behind it not yet; memory may be as fast.
         assert_eq!(seen(&[(128.0, 52.0), (256.0, 50.0)], Some(52e9)), None);
         assert_eq!(seen(&[(128.0, 52.0), (256.0, 28.0)], Some(52e9)), None);
-        assert_eq!(seen(&[(650.0, 50.0)], Some(52e9)), Some(Beyond { rate: 50e9, held: None }));
+        assert_eq!(seen(&[(650.0, 50.0)], Some(52e9)), Some(Beyond { rate: 50e9, bytes: 650, held: None }));
         // Nothing was read of the level itself, or nothing at all.
-        assert_eq!((seen(&[(650.0, 50.0)], None), seen(&[], None)), (Some(Beyond { rate: 50e9, held: None }), None));
+        assert_eq!((seen(&[(650.0, 50.0)], None), seen(&[], None)), (Some(Beyond { rate: 50e9, bytes: 650, held: None }), None));
         assert!(free().is_none_or(|free| free > 1 << 20));
         // A container's limit, of which files that were read long ago take nothing; one without a limit.
         let stat = "anon 100\ninactive_anon 7\ninactive_file 300\nactive_file 50\n";
@@ -613,7 +707,9 @@ mod tests {
             issue: fma,
             read: [Some(fma), None],
             wait: [Some(wait), None, None],
+            asked: Some((wait, wait / 2.0)),
             pages: [wait; WALKED.len()],
+            apart: wait,
             wake: quartiles(vec![1e3 * wait, 2e3 * wait]),
         };
         let best = round(2e9, 6e9, 9e-9).best(round(3e9, 5e9, 8e-9));

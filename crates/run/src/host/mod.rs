@@ -31,7 +31,7 @@ pub fn host_profile() -> Profile {
 const KEPT: Duration = Duration::from_secs(24 * 3600);
 
 /// Which measurements are kept: another number where they are made in another way.
-const FORMAT: &str = "7";
+const FORMAT: &str = "8";
 
 /// What was measured of the CPU.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -50,8 +50,13 @@ struct Measured {
     held: Option<f64>,
     /// Cycles that a line of these takes which the one before names.
     latency: [Option<f64>; 3],
-    /// Pages of 4 KiB whose translations are held, and the cycles that one takes that is not.
-    pages: Option<(u32, f64)>,
+    /// Lines of what is waited for longest that come in the time of one, where none names another.
+    in_flight: Option<f64>,
+    /// Of L3 and memory the part of a stream that is hidden beside arithmetic, or of arithmetic beside a stream: of what takes less.
+    beside: [Option<f64>; 2],
+    /// Pages of 4 KiB whose translations are held, the cycles that one takes that is not, and those by which each of many comes later that do
+    /// not wait for each other.
+    pages: Option<(u32, f64, f64)>,
     /// Seconds until a thread that sleeps runs after another one wakes it: quartiles; `None` of one thread alone.
     wake: Option<[f64; 3]>,
 }
@@ -404,7 +409,11 @@ fn memory(host: &Host, rate: Rate) -> Memory {
     let seconds = |ns: f64| Cycles(ns * 1e-9 * rate.hertz);
     let [l2_read, l3_read, memory_read] = host.measured.map_or([None; 3], |found| found.read);
     let read = |found: Option<f64>, otherwise: Fact<BytesPerSecond>| match found {
-        Some(rate) => measured(BytesPerSecond, rate, "all cores at once read memory of their own in order, the fastest of many passes"),
+        Some(rate) => measured(
+            BytesPerSecond,
+            rate,
+            "all cores at once read memory of their own, four places of it in order, the fastest of many passes",
+        ),
         None => otherwise,
     };
     let [l2_wait, l3_wait, memory_wait] = host.measured.map_or([None; 3], |found| found.latency);
@@ -413,6 +422,13 @@ fn memory(host: &Host, rate: Rate) -> Memory {
             measured(Cycles, cycles, "one core asks for a line when the one before has come, in no order; the fastest of 36 spans")
         }
         None => otherwise,
+    };
+    let beside = |level: usize| match host.measured.and_then(|found| found.beside[level]) {
+        Some(part) => {
+            let how = "all cores at once read memory of their own, four places of it in order, with multiplications beside it, without, and these alone";
+            Fact::between(0.8 * part, part, (1.2 * part).min(1.0), Source::Measured, how)
+        }
+        None => Fact::unknown("no stream was measured beside arithmetic"),
     };
     // What others leave of a last level that they share, as on a machine that is part of a larger one, counts for these cores.
     let held = |level: Cache| match (host.measured.and_then(|found| found.held), level.instances.get()) {
@@ -468,11 +484,23 @@ fn memory(host: &Host, rate: Rate) -> Memory {
             }
             _ => Fact::unknown(NO_CPUID),
         },
+        in_flight: match host.measured.and_then(|found| found.in_flight) {
+            Some(lines) => {
+                measured(|own| own, lines, "one core asks for lines in no order, none of which names another, beside those that do")
+            }
+            None => {
+                assumed(10.0, 12.0, 24.0, "line-fill buffers of L1: 10 to 16 on Intel's cores of the last ten years, 22 to 24 on AMD's")
+            }
+        },
+        llc_beside: beside(0),
+        dram_beside: beside(1),
         tlb: match host.measured.and_then(|found| found.pages) {
-            Some((pages, cycles)) => Tlb {
+            Some((pages, cycles, apart)) => Tlb {
                 page: Fact::known(Bytes(PAGE), Source::Vendor, "x86-64 has pages of 4 KiB"),
                 reach: measured(|pages| Bytes(PAGE * pages.round()), f64::from(pages), "chases through pages"),
                 miss_latency: measured(Cycles, cycles, "chases through 383 pages beside 13"),
+                // Less than what numbers of devices may be is as good as nothing.
+                lookup: measured(Cycles, apart.max(0.1), "loads from 383 pages beside 13, none of which waits for another"),
             },
             None => Tlb::default(),
         },

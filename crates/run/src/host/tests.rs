@@ -60,7 +60,9 @@ fn what_was_measured_replaces_assumptions() {
         read: [Some(4e11), None, Some(6e10)],
         held: Some(700e3),
         latency: [Some(15.2), Some(210.0), None],
-        pages: Some((95, 7.12)),
+        in_flight: Some(24.6),
+        beside: [Some(0.93), None],
+        pages: Some((95, 7.12, 0.02)),
         wake: Some([24e-6, 31e-6, 40e-6]),
     });
     let l2 = Some(CacheFacts { bytes: 1 << 20, line: 64, ways: Some(16), sharing: 1 });
@@ -77,6 +79,8 @@ fn what_was_measured_replaces_assumptions() {
     let m = &p.memory;
     assert_eq!([m.l2.bandwidth.get(), m.dram_bandwidth.get()], [4e11, 6e10].map(BytesPerSecond).each_ref().map(Some));
     assert_eq!((m.tlb.reach.get(), m.tlb.miss_latency.get()), (Some(&Bytes(95.0 * 4096.0)), Some(&Cycles(7.12))));
+    assert_eq!(m.in_flight.get(), Some(&24.6));
+    assert_eq!((m.llc_beside.get(), m.dram_beside.get(), m.tlb.lookup.get()), (Some(&0.93), None, Some(&Cycles(0.1))));
     assert_eq!([m.l2.latency.get(), m.llc.latency.get()], [Some(&Cycles(15.2)), Some(&Cycles(210.0))]);
     // Others have the rest of the last level.
     assert!(matches!(m.llc.bytes, Fact::Known { value: Bytes(350e3), source: Source::Measured, .. }), "{:?}", m.llc.bytes);
@@ -97,6 +101,8 @@ fn what_is_kept_is_read_back_unless_it_makes_no_sense() {
         read: [None, Some(1e10), None],
         held: None,
         latency: [None; 3],
+        in_flight: None,
+        beside: [None, Some(0.5)],
         pages: None,
         wake: Some([1e-5, 2e-5, 3e-5]),
     };

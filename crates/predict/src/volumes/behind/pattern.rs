@@ -119,6 +119,10 @@ pub(super) fn within(subject: &Subject, touch: &Touch) -> [Option<(i64, i64)>; 3
         judged.sort_by_key(|own| std::cmp::Reverse(own.0.terms().len()));
         let mut rest: SmallVec<[(VarId, i32); 8]> = form.terms().iter().copied().collect();
         let (mut lo, mut hi, mut any) = (0_i64, 0_i64, false);
+        // Elements of a vector that are not judged one by one are touched with its first.
+        let each = touch.guard.iter().any(|bound| bound.per_lane && !part(form, &bound.value).terms().is_empty());
+        let width = 1;
+        let _ = each;
         for (part, (from, until)) in &judged {
             if part.terms().iter().all(|term| rest.contains(term)) {
                 rest.retain(|term| !part.terms().contains(term));
@@ -137,7 +141,7 @@ pub(super) fn within(subject: &Subject, touch: &Touch) -> [Option<(i64, i64)>; 3
         (lo, hi) = (lo.saturating_add(least), hi.saturating_add(most));
         // Sets lie within 62 bits.
         let end = 1_i64 << 62;
-        any.then_some((lo.clamp(-end, end), hi.clamp(-end, end - 1) + 1))
+        any.then_some((lo.clamp(-end, end), hi.clamp(-end, end - width) + width))
     })
 }
 

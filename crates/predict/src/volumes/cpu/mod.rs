@@ -7,6 +7,7 @@
 //! loaded first (write-allocate), unless the store bypasses the caches.
 
 mod loops;
+mod waits;
 
 use crate::coarse::requests::{Requests, TensorTraffic};
 use crate::time::{Limit, has_barrier, nothing_known};
@@ -19,17 +20,16 @@ use crate::volumes::first_level::block::block_uses;
 use crate::volumes::first_level::costs::Sizes;
 use crate::volumes::first_level::images;
 use crate::volumes::kernel::lanes;
-use crate::volumes::kernel::subject::{Field, Subject, Touch, Var};
-use loops::{Instructions, Loops, has_loop};
+use crate::volumes::kernel::subject::{Field, Subject, Var};
+use loops::{Instructions, Loops, Place, has_loop};
 use smallvec::SmallVec;
+use waits::{Stored, Waits, contested, in_flight, taken_away, waited};
 use warpsight_ir::profile::Fact;
 use warpsight_ir::{
     AccessKind, Affine, BytesPerSecond, Kernel, Limiter, Meanwhile, NoEstimate, Profile, Seconds, Space, StorePolicy, TensorPlace,
     TensorUse, Unknown, VarId, VarKind,
 };
 
-/// Lines that a core waits for at once where no prefetcher helps, or another core has stored to them: line-fill buffers of L1, 10 to 24 on such cores.
-const IN_FLIGHT: f64 = 12.0;
 /// What a core works with at once.
 const UNITS: [Limiter; 3] = [Limiter::Fp, Limiter::Issue, Limiter::L1];
 /// How caches let go of lines: nearly least recently used. Not fitted.
@@ -117,7 +117,7 @@ pub fn on_cpu(kernel: &Kernel, on: &Profile, meanwhile: Meanwhile, notes: &mut V
         });
         behind.push(Level::of(per_field.collect()));
     }
-    let translations = translations(&units, &subject, on, between);
+    let lookups = lookups(&units, &subject, on, between);
     let sizes = Sizes { warp: 1, sector: size, line: size, banks: 1, texture: None };
     let uses = block_uses(&subject, sizes);
     let asked = subject.fields.iter().zip(&uses).map(|(field, own)| {
@@ -143,8 +143,9 @@ pub fn on_cpu(kernel: &Kernel, on: &Profile, meanwhile: Meanwhile, notes: &mut V
                 // Elements that lie anywhere are put into vectors one by one.
                 let stride = if touch.indirect.is_some_and(|own| own.unknown()) { i64::MAX } else { known };
                 let size = touch.width * field.geometry.element;
-                let cost =
-                    loops.add(&mut counted, (trips, 1.0), (touch.kind, touch.width, &touch.guard), (field.image.is_some(), size, stride));
+                let begins = loops.begins(touch.origin(&field.geometry), |id| touch.stride(&field.geometry, id));
+                let place = Place { image: field.image.is_some(), size, stride, begins };
+                let cost = loops.add(&mut counted, (trips, 1.0), (touch.kind, touch.width, &touch.guard), place);
                 if own {
                     let vectors = loops.rows * loops.steps() * trips;
                     found.instructions.push(Executed { field: i, position: touch.position, vectors, each: cost.memory });
@@ -152,18 +153,20 @@ pub fn on_cpu(kernel: &Kernel, on: &Profile, meanwhile: Meanwhile, notes: &mut V
             }
         }
     }
-    let waits = waits(&loops, &subject, &units.groups, &found.behind, on, line)
-        .and_then(|waits| Ok(waits + contested(&loops, &subject, on, line)?));
+    let waits = waits::missed(&loops, &subject, &units.groups, &found.behind, on, line)
+        .and_then(|lines| Ok(Waits { lines, at_a_time: in_flight(on), contested: contested(&loops, &subject, on, line)? }));
     if let Err(unknown) = &waits {
         notes.push(format!("what cores wait for lines is left out: {unknown}"));
     }
-    (found.limits, found.l1_cycles) = loops.limits(&counted, waits, on)?;
+    let stalled = waits.map(|own| move |busy, windows| own.stalled(busy, windows));
+    (found.limits, found.l1_cycles) = loops.limits(&counted, stalled, on)?;
     let volumes: Vec<f64> = found.behind.iter().map(|level| level.load + level.store).collect();
     let cores = f64::from(on.execution.cores.need(on, "execution.cores")?);
     found.limits.extend(levels(&volumes, [loops.uneven(cores), loops.drawn(cores)], on));
     let clock = on.execution.clock.need(on, "execution.clock")?.0;
     let per_core = |cycles: f64| Seconds(cycles / cores / clock);
-    found.limits.push((Limiter::Tlb, translations.map(per_core)));
+    let each = on.memory.tlb.lookup.get().map_or_else(|| on.memory.tlb.miss_latency.known_as("memory.tlb.miss_latency"), Ok);
+    found.limits.push((Limiter::Tlb, lookups.and_then(|lookups| Ok(per_core(lookups * each?.0)))));
     found.together = together(&mut found.limits, kernel, on)?;
     if subject.fields.iter().flat_map(Field::all).any(|touch| touch.kind == AccessKind::Atomic) {
         notes.push("atomics are counted as a load and a store: that cores wait for each other is left out".to_owned());
@@ -242,14 +245,16 @@ pub fn coarse(kernel: &Kernel, on: &Profile, meanwhile: Meanwhile, found: &Reque
                     let waits = shared * count * items * trips / loops.stored_together(along, line);
                     Stored::add(&mut stored, access.tensor, (waits, f64::from(access.times)), at(&|coord| coord.constant));
                 }
-                (false, i64::from(access.width) * bytes, along)
+                let begins = loops.begins(at(&|coord| coord.constant), stride);
+                Place { image: false, size: i64::from(access.width) * bytes, stride: along, begins }
             }
-            TensorPlace::Image { format, .. } => (true, i64::from(format.bytes()), 0),
+            TensorPlace::Image { format, .. } => Place { image: true, size: i64::from(format.bytes()), stride: 0, begins: 0 },
         };
         let times = f64::from(access.times);
         loops.add(&mut counted, (trips / times, times), (access.kind, access.width.into(), &access.guard), what);
     });
-    let (mut limits, _) = loops.limits(&counted, waited(stored.iter().map(|own| own.lines(line)).sum(), on), on)?;
+    let contested = waited(stored.iter().map(|own| own.lines(line)).sum(), on);
+    let (mut limits, _) = loops.limits(&counted, contested.map(|contested| move |_, _| contested), on)?;
     let m = &on.memory;
     let touched = || found.tensors.iter().filter(|own| own.touched);
     let all: f64 = touched().map(|own| own.bytes).sum();
@@ -279,33 +284,6 @@ pub fn coarse(kernel: &Kernel, on: &Profile, meanwhile: Meanwhile, found: &Reque
     let cores = f64::from(on.execution.cores.need(on, "execution.cores")?);
     limits.extend(levels(&behind.collect::<SmallVec<[f64; 3]>>(), [loops.uneven(cores), loops.drawn(cores)], on));
     together(&mut limits, kernel, on)
-}
-
-/// What a work-item stores to a tensor, coarsely.
-struct Stored {
-    tensor: u16,
-    /// How often a line is waited for if each store is to one of its own.
-    waits: f64,
-    stores: f64,
-    /// Bytes at which the first and the last of them begin.
-    ends: (i64, i64),
-}
-
-impl Stored {
-    fn add(to: &mut SmallVec<[Self; 2]>, tensor: u16, (waits, stores): (f64, f64), at: i64) {
-        match to.iter_mut().find(|own| own.tensor == tensor) {
-            Some(own) => {
-                (own.waits, own.stores, own.ends) = (own.waits + waits, own.stores + stores, (own.ends.0.min(at), own.ends.1.max(at)))
-            }
-            None => to.push(Self { tensor, waits, stores, ends: (at, at) }),
-        }
-    }
-
-    /// How often lines are waited for: once for all stores to one.
-    fn lines(&self, line: f64) -> f64 {
-        let lines = (self.ends.1.saturating_sub(self.ends.0) as f64 / line).floor() + 1.0;
-        self.waits * (lines / self.stores).min(1.0)
-    }
 }
 
 /// What a launch takes, waking its cores included, which is part of its start.
@@ -348,9 +326,12 @@ fn side_by_side(limits: &[Limit], on: &Profile) -> Result<(Seconds, Limiter), No
     let of = |wanted: Limiter| limits.iter().filter(|own| own.0 == wanted).filter_map(|own| Some(own.1.as_ref().ok()?.0)).sum::<f64>();
     let busiest = UNITS.map(of).into_iter().fold(0.0, f64::max);
     let waits = [Limiter::Launch, Limiter::Latency].map(of);
-    let all = overlapped([busiest, of(Limiter::L2), of(Limiter::Tlb)])
-        + overlapped([Limiter::Llc, Limiter::Dram].map(of))
-        + waits.iter().sum::<f64>();
+    let near = overlapped([busiest, of(Limiter::L2), of(Limiter::Tlb)]);
+    let [llc, dram] = [Limiter::Llc, Limiter::Dram].map(of);
+    let far = overlapped([llc, dram]);
+    let beside = if llc > dram { &on.memory.llc_beside } else { &on.memory.dram_beside };
+    let hidden = beside.get().copied().unwrap_or(0.0) * (near + far - overlapped([near, far]));
+    let all = near + far - hidden + waits.iter().sum::<f64>();
     let longest = limits.iter().filter_map(|own| Some((own.1.as_ref().ok()?.0, own.0))).reduce(|a, b| if b.0 > a.0 { b } else { a });
     longest.filter(|_| all > 0.0).map(|(_, limiter)| (Seconds(all), limiter)).ok_or_else(|| nothing_known(limits, on))
 }
@@ -409,85 +390,14 @@ fn asked(subject: &Subject, field: &Field, keep: fn(AccessKind) -> bool) -> f64 
     kept.fold(0.0, |sum, touch| sum + lanes::executing(subject, touch) * touch.width as f64) * field.geometry.element as f64
 }
 
-/// Cycles in which cores look up translations: of each page that was touched too long ago, one after another.
-fn translations(units: &Subject, subject: &Subject, on: &Profile, between: Between) -> Result<f64, Unknown> {
+/// How often cores look up translations: of each page that was touched too long ago.
+fn lookups(units: &Subject, subject: &Subject, on: &Profile, between: Between) -> Result<f64, Unknown> {
     let tlb = &on.memory.tlb;
     let (page, reach) = (tlb.page.known_as("memory.tlb.page")?.0, tlb.reach.known_as("memory.tlb.reach")?.0);
-    let miss = tlb.miss_latency.known_as("memory.tlb.miss_latency")?.0;
     let memory = Memory { fetch: page as u32, write: page as u32, l2_effective: reach, last_level: None, between };
     let mut moved = Steps::of(units, &memory, &Wave { blocks: 1 }, CURVE.spread).volumes(&memory, &CURVE, &[]);
     drawn::add(&mut moved, subject, &memory, 0.0);
-    Ok(moved.per_field.iter().map(|own| own.1.max(own.2)).sum::<f64>() / page * miss)
-}
-
-/// Cycles in which cores wait for lines that another core stores to at the time (false sharing). Cores take groups in order, each a run of them, so
-/// groups that share a line but lie far apart in that order take it away from each other. What a work-item stores to a line at once is one
-/// wait: as long as what the cores share takes, the last level or memory.
-fn contested(loops: &Loops, subject: &Subject, on: &Profile, line: f64) -> Result<f64, Unknown> {
-    let groups: f64 = subject.groups.iter().map(|var| f64::from(var.count)).product();
-    let of_field = |field: &Field| {
-        let stores = || field.all().filter(|touch| matches!(touch.kind, AccessKind::Store(_)));
-        let mut lines: SmallVec<[i64; 16]> = stores().map(|touch| touch.origin(&field.geometry).div_euclid(line as i64)).collect();
-        let touches = lines.len() as f64;
-        lines.sort_unstable();
-        lines.dedup();
-        let of_touch = |touch: &Touch| {
-            let stride = |var: &Var| touch.stride(&field.geometry, var.id);
-            let apart = subject.groups.iter().map(|var| (stride(var), var.count));
-            let waits = lanes::executing(subject, touch) / loops.stored_together(loops.along.map_or(0, |var| stride(&var)), line);
-            taken_away(apart, groups, on, line) * waits
-        };
-        stores().map(of_touch).sum::<f64>() * lines.len() as f64 / touches.max(1.0)
-    };
-    waited(subject.fields.iter().filter(|field| !bypasses(field)).map(of_field).sum(), on)
-}
-
-/// Share of the lines a group stores to that another core stores to at the time. `groups` in all, in the order in which cores take them: for each
-/// axis by how many bytes a step moves, and its steps.
-fn taken_away(axes: impl Iterator<Item = (i64, u32)>, groups: f64, on: &Profile, line: f64) -> f64 {
-    let cores = f64::from(on.execution.cores.get().copied().unwrap_or(1));
-    let (mut apart, mut shared) = (1.0, 0.0_f64);
-    for (stride, count) in axes {
-        let (stride, count) = (stride.unsigned_abs() as f64, f64::from(count));
-        if stride > 0.0 && stride < line {
-            let neighbours = (line / stride).min(count) - 1.0;
-            shared = shared.max((neighbours * apart * cores / groups).min(1.0));
-        }
-        apart *= count;
-    }
-    if cores > 1.0 { shared } else { 0.0 }
-}
-
-/// Cycles that so many lines taken away are waited for, as many at a time as others: stores to them are under way side by side. Cores that store to the
-/// same few lines again and again wait longer (docs/where-we-are-wrong.md, "Lines that two cores store to").
-fn waited(lines: f64, on: &Profile) -> Result<f64, Unknown> {
-    let m = &on.memory;
-    match lines > 0.0 {
-        true if m.llc.bytes.get().is_some() => Ok(lines / IN_FLIGHT * m.llc.latency.known_as("memory.llc.latency")?.0),
-        true => Ok(lines / IN_FLIGHT * m.dram_latency.known_as("memory.dram_latency")?.0),
-        false => Ok(0.0),
-    }
-}
-
-/// Cycles in which cores wait for lines that no prefetcher foresees.
-fn waits(loops: &Loops, subject: &Subject, units: &[Var], behind: &[Level], on: &Profile, line: f64) -> Result<f64, Unknown> {
-    let m = &on.memory;
-    let latencies =
-        [(&m.l2.latency, "memory.l2.latency"), (&m.llc.latency, "memory.llc.latency"), (&m.dram_latency, "memory.dram_latency")];
-    let mut cycles = 0.0;
-    for (i, field) in subject.fields.iter().enumerate() {
-        let part = if field.gathers.is_empty() { loops.unforeseen(field, units, line) } else { 1.0 };
-        for (n, level) in behind.iter().enumerate() {
-            // What leaves the last cache comes from memory, however many caches there are.
-            let (latency, name) = latencies[if n + 1 == behind.len() { 2 } else { n }];
-            let further = behind.get(n + 1).map_or(0.0, |level| level.per_field[i].0);
-            let lines = (level.per_field[i].0 - further).max(0.0) / line;
-            if lines > 0.0 {
-                cycles += part * lines * latency.known_as(name)?.0;
-            }
-        }
-    }
-    Ok(cycles / IN_FLIGHT)
+    Ok(moved.per_field.iter().map(|own| own.1.max(own.2)).sum::<f64>() / page)
 }
 
 #[cfg(test)]

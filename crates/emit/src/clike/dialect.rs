@@ -59,6 +59,8 @@ pub(crate) trait Dialect: Sized {
     const TARGET: &'static str;
     /// How it calls types and writes literals.
     type Words: Words;
+    /// The integer type of a pointer's width, where compilers find no constants in sums of narrower ones.
+    const POINTER_WIDE: Option<&'static str> = None;
 
     /// The kernel's head up to the opening parenthesis of its parameters.
     fn head(name: &str, launch: &Launch) -> String;

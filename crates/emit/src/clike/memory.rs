@@ -3,7 +3,7 @@
 use super::guard::Guard;
 use super::text::{ADD, MUL, PRIMARY, SELECT, Text, UNARY, conjunction};
 use super::{Dialect, Image, Result, Words, Writer, lacks};
-use crate::index::{fold, linearise};
+use crate::index::{fold, linearise, split};
 use warpsight_ir::{Bound, Expr, Name, ParamKind, Scalar, Space, StorePolicy, Type};
 
 /// What a name in memory is.
@@ -62,8 +62,24 @@ impl<D: Dialect> Writer<'_, D> {
 
     /// The linear position; in 64 bits where the tensor may have more elements than an `int` counts.
     pub fn position(&self, tensor: &Tensor, index: &[Expr]) -> Expr {
-        let elements = tensor.dims.iter().try_fold(1i128, |n, dim| n.checked_mul(self.ranges.of(dim, Scalar::I32)?.hi.max(0)));
-        linearise(index, &tensor.dims, elements.is_none_or(|n| n > i32::MAX.into()))
+        linearise(index, &tensor.dims, self.elements(tensor).is_none_or(|n| n > i32::MAX.into()))
+    }
+
+    /// At most so many elements.
+    fn elements(&self, tensor: &Tensor) -> Option<i128> {
+        tensor.dims.iter().try_fold(1i128, |n, dim| n.checked_mul(self.ranges.of(dim, Scalar::I32)?.hi.max(0)))
+    }
+
+    /// The text of a position whose constant is added at the width of a pointer, where an `int` holds the rest: processors add it in the access
+    /// itself, and all accesses that differ in it alone share a register.
+    fn apart(&mut self, tensor: &Tensor, position: &Expr) -> Result<Option<Text>> {
+        let (rest, constant) = split(position.clone());
+        let size = i64::from(constant).abs();
+        let room = self.elements(tensor).is_some_and(|n| n + i128::from(size) <= i32::MAX.into());
+        let Some(word) = D::POINTER_WIDE.filter(|_| constant != 0 && room && !tensor.array) else { return Ok(None) };
+        let rest = self.linear(&rest)?;
+        let sign = if constant < 0 { "-" } else { "+" };
+        Ok(Some(Text::new(format!("({word}){} {sign} {size}", rest.at(UNARY)), ADD, rest.ty)))
     }
 
     /// The text of a position, in which sums do not overflow because every coordinate lies inside its tensor.
@@ -77,7 +93,9 @@ impl<D: Dialect> Writer<'_, D> {
     /// A position in a tensor, written.
     pub fn place<'t>(&mut self, tensor: &'t Tensor, position: &Expr) -> Result<Place<'t>> {
         let divisor = self.divisors.of(position);
-        Ok(Place { tensor, position: self.linear(position)?, first: position.as_int() == Some(0), divisor })
+        let text = self.apart(tensor, position)?;
+        let text = text.map_or_else(|| self.linear(position), Ok)?;
+        Ok(Place { tensor, position: text, first: position.as_int() == Some(0), divisor })
     }
 
     /// Elements from a position on, with nothing to check.

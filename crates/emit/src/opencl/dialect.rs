@@ -80,6 +80,7 @@ impl OpenCl {
 
 impl Dialect for OpenCl {
     const TARGET: &'static str = "OpenCL C 1.2";
+    const POINTER_WIDE: Option<&'static str> = Some("ptrdiff_t");
     type Words = Vocabulary;
 
     fn head(name: &str, launch: &Launch) -> String {

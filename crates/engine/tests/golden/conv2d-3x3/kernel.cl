@@ -38,15 +38,15 @@ void conv2d(
                         if ((uint)(at4 - 1) < 14u) {
                             const int t0 = at6 - 1;
                             if (t0 >= 0 && t0 <= 12) {
-                                input_0 = vload2(0, input + (at3 - 15));
+                                input_0 = vload2(0, input + ((ptrdiff_t)at3 - 15));
                             } else {
                                 const int t1 = at3 - 15;
                                 if ((uint)t0 < 14u) input_0.s0 = input[t1];
-                                if (t0 + 1 < 14) input_0.s1 = input[t1 + 1];
+                                if (t0 + 1 < 14) input_0.s1 = input[(ptrdiff_t)t1 + 1];
                             }
                         }
                         const float weight_1 = weight[at10];
-                        const float weight_2 = weight[at10 + 54];
+                        const float weight_2 = weight[(ptrdiff_t)at10 + 54];
                         acc0 = fma(input_0, (float2)(weight_1), acc0);
                         acc1 = fma(input_0, (float2)(weight_2), acc1);
                     }
@@ -59,7 +59,7 @@ void conv2d(
         }
         {
             const float2 value = acc1;
-            *(__global float2*)(output + (at11 + 196)) = value;
+            *(__global float2*)(output + ((ptrdiff_t)at11 + 196)) = value;
         }
     }
 }

@@ -49,7 +49,7 @@ void deconv2d(
         }
         {
             const float value = acc0;
-            if (at13 - 1 >= 0 && (uint)(at14 - 1) < 13u) output[at12 - 14] = value;
+            if (at13 - 1 >= 0 && (uint)(at14 - 1) < 13u) output[(ptrdiff_t)at12 - 14] = value;
         }
     }
 }

@@ -22,31 +22,31 @@ void dwconv2d(
             const float4 input_0 = read_imagef(input, ws_border_zero, (int2)(x0 - 1, at0 - 1));
             const float4 weight_1 = (*(const __global float4*)(weight + at1));
             const float4 input_2 = read_imagef(input, ws_border_zero, (int2)(x0, at0 - 1));
-            const float4 weight_3 = (*(const __global float4*)(weight + (at1 + 4)));
+            const float4 weight_3 = (*(const __global float4*)(weight + ((ptrdiff_t)at1 + 4)));
             const float4 input_4 = read_imagef(input, ws_border_zero, (int2)(x0 + 1, at0 - 1));
-            const float4 weight_5 = (*(const __global float4*)(weight + (at1 + 8)));
+            const float4 weight_5 = (*(const __global float4*)(weight + ((ptrdiff_t)at1 + 8)));
             acc0 = fma(input_0, weight_1, acc0);
             acc0 = fma(input_2, weight_3, acc0);
             acc0 = fma(input_4, weight_5, acc0);
         }
         {
             const float4 input_0 = read_imagef(input, ws_border_zero, (int2)(x0 - 1, at0));
-            const float4 weight_1 = (*(const __global float4*)(weight + (at1 + 12)));
+            const float4 weight_1 = (*(const __global float4*)(weight + ((ptrdiff_t)at1 + 12)));
             const float4 input_2 = read_imagef(input, ws_border_zero, (int2)(x0, at0));
-            const float4 weight_3 = (*(const __global float4*)(weight + (at1 + 16)));
+            const float4 weight_3 = (*(const __global float4*)(weight + ((ptrdiff_t)at1 + 16)));
             const float4 input_4 = read_imagef(input, ws_border_zero, (int2)(x0 + 1, at0));
-            const float4 weight_5 = (*(const __global float4*)(weight + (at1 + 20)));
+            const float4 weight_5 = (*(const __global float4*)(weight + ((ptrdiff_t)at1 + 20)));
             acc0 = fma(input_0, weight_1, acc0);
             acc0 = fma(input_2, weight_3, acc0);
             acc0 = fma(input_4, weight_5, acc0);
         }
         {
             const float4 input_0 = read_imagef(input, ws_border_zero, (int2)(x0 - 1, at0 + 1));
-            const float4 weight_1 = (*(const __global float4*)(weight + (at1 + 24)));
+            const float4 weight_1 = (*(const __global float4*)(weight + ((ptrdiff_t)at1 + 24)));
             const float4 input_2 = read_imagef(input, ws_border_zero, (int2)(x0, at0 + 1));
-            const float4 weight_3 = (*(const __global float4*)(weight + (at1 + 28)));
+            const float4 weight_3 = (*(const __global float4*)(weight + ((ptrdiff_t)at1 + 28)));
             const float4 input_4 = read_imagef(input, ws_border_zero, (int2)(x0 + 1, at0 + 1));
-            const float4 weight_5 = (*(const __global float4*)(weight + (at1 + 32)));
+            const float4 weight_5 = (*(const __global float4*)(weight + ((ptrdiff_t)at1 + 32)));
             acc0 = fma(input_0, weight_1, acc0);
             acc0 = fma(input_2, weight_3, acc0);
             acc0 = fma(input_4, weight_5, acc0);

@@ -27,28 +27,28 @@ void layernorm(
                     acc0_0 = acc0_0 + input_0;
                 }
                 {
-                    const float4 input_0 = vload4(0, input + (at1 + 4));
+                    const float4 input_0 = vload4(0, input + ((ptrdiff_t)at1 + 4));
                     acc0_1 = acc0_1 + input_0;
                 }
                 {
-                    const float4 input_0 = vload4(0, input + (at1 + 8));
+                    const float4 input_0 = vload4(0, input + ((ptrdiff_t)at1 + 8));
                     acc0_2 = acc0_2 + input_0;
                 }
                 {
-                    const float4 input_0 = vload4(0, input + (at1 + 12));
+                    const float4 input_0 = vload4(0, input + ((ptrdiff_t)at1 + 12));
                     acc0_3 = acc0_3 + input_0;
                 }
             }
             {
-                const float4 input_0 = vload4(0, input + (at0 + 64));
+                const float4 input_0 = vload4(0, input + ((ptrdiff_t)at0 + 64));
                 acc0_0 = acc0_0 + input_0;
             }
             {
-                const float input_0 = input[at0 + 68];
+                const float input_0 = input[(ptrdiff_t)at0 + 68];
                 rest0 = rest0 + input_0;
             }
             {
-                const float input_0 = input[at0 + 69];
+                const float input_0 = input[(ptrdiff_t)at0 + 69];
                 rest0 = rest0 + input_0;
             }
             {
@@ -73,28 +73,28 @@ void layernorm(
                     acc0_0 = fma(input_0 - before0_0, input_0 - before0_0, acc0_0);
                 }
                 {
-                    const float4 input_0 = vload4(0, input + (at2 + 4));
+                    const float4 input_0 = vload4(0, input + ((ptrdiff_t)at2 + 4));
                     acc0_1 = fma(input_0 - before0_0, input_0 - before0_0, acc0_1);
                 }
                 {
-                    const float4 input_0 = vload4(0, input + (at2 + 8));
+                    const float4 input_0 = vload4(0, input + ((ptrdiff_t)at2 + 8));
                     acc0_2 = fma(input_0 - before0_0, input_0 - before0_0, acc0_2);
                 }
                 {
-                    const float4 input_0 = vload4(0, input + (at2 + 12));
+                    const float4 input_0 = vload4(0, input + ((ptrdiff_t)at2 + 12));
                     acc0_3 = fma(input_0 - before0_0, input_0 - before0_0, acc0_3);
                 }
             }
             {
-                const float4 input_0 = vload4(0, input + (at0 + 64));
+                const float4 input_0 = vload4(0, input + ((ptrdiff_t)at0 + 64));
                 acc0_0 = fma(input_0 - before0_0, input_0 - before0_0, acc0_0);
             }
             {
-                const float input_0 = input[at0 + 68];
+                const float input_0 = input[(ptrdiff_t)at0 + 68];
                 rest0 = fma(input_0 - before0_0, input_0 - before0_0, rest0);
             }
             {
-                const float input_0 = input[at0 + 69];
+                const float input_0 = input[(ptrdiff_t)at0 + 69];
                 rest0 = fma(input_0 - before0_0, input_0 - before0_0, rest0);
             }
             {
@@ -118,58 +118,58 @@ void layernorm(
                 }
             }
             {
-                const float4 input_0 = vload4(0, input + (at3 + 4));
-                const float4 scale_1 = (*(const __global float4*)(scale + (at4 + 4)));
-                const float4 bias_2 = (*(const __global float4*)(bias + (at4 + 4)));
+                const float4 input_0 = vload4(0, input + ((ptrdiff_t)at3 + 4));
+                const float4 scale_1 = (*(const __global float4*)(scale + ((ptrdiff_t)at4 + 4)));
+                const float4 bias_2 = (*(const __global float4*)(bias + ((ptrdiff_t)at4 + 4)));
                 {
                     const float4 value = (input_0 - before0_0) * before1_0 * scale_1 + bias_2;
-                    vstore4(value, 0, output + (at3 + 4));
+                    vstore4(value, 0, output + ((ptrdiff_t)at3 + 4));
                 }
             }
             {
-                const float4 input_0 = vload4(0, input + (at3 + 8));
-                const float4 scale_1 = (*(const __global float4*)(scale + (at4 + 8)));
-                const float4 bias_2 = (*(const __global float4*)(bias + (at4 + 8)));
+                const float4 input_0 = vload4(0, input + ((ptrdiff_t)at3 + 8));
+                const float4 scale_1 = (*(const __global float4*)(scale + ((ptrdiff_t)at4 + 8)));
+                const float4 bias_2 = (*(const __global float4*)(bias + ((ptrdiff_t)at4 + 8)));
                 {
                     const float4 value = (input_0 - before0_0) * before1_0 * scale_1 + bias_2;
-                    vstore4(value, 0, output + (at3 + 8));
+                    vstore4(value, 0, output + ((ptrdiff_t)at3 + 8));
                 }
             }
             {
-                const float4 input_0 = vload4(0, input + (at3 + 12));
-                const float4 scale_1 = (*(const __global float4*)(scale + (at4 + 12)));
-                const float4 bias_2 = (*(const __global float4*)(bias + (at4 + 12)));
+                const float4 input_0 = vload4(0, input + ((ptrdiff_t)at3 + 12));
+                const float4 scale_1 = (*(const __global float4*)(scale + ((ptrdiff_t)at4 + 12)));
+                const float4 bias_2 = (*(const __global float4*)(bias + ((ptrdiff_t)at4 + 12)));
                 {
                     const float4 value = (input_0 - before0_0) * before1_0 * scale_1 + bias_2;
-                    vstore4(value, 0, output + (at3 + 12));
+                    vstore4(value, 0, output + ((ptrdiff_t)at3 + 12));
                 }
             }
         }
         {
-            const float4 input_0 = vload4(0, input + (at0 + 64));
+            const float4 input_0 = vload4(0, input + ((ptrdiff_t)at0 + 64));
             const float4 scale_1 = (*(const __global float4*)(scale + 64));
             const float4 bias_2 = (*(const __global float4*)(bias + 64));
             {
                 const float4 value = (input_0 - before0_0) * before1_0 * scale_1 + bias_2;
-                vstore4(value, 0, output + (at0 + 64));
+                vstore4(value, 0, output + ((ptrdiff_t)at0 + 64));
             }
         }
         {
-            const float input_0 = input[at0 + 68];
+            const float input_0 = input[(ptrdiff_t)at0 + 68];
             const float scale_1 = scale[68];
             const float bias_2 = bias[68];
             {
                 const float value = (input_0 - before0_0) * before1_0 * scale_1 + bias_2;
-                output[at0 + 68] = value;
+                output[(ptrdiff_t)at0 + 68] = value;
             }
         }
         {
-            const float input_0 = input[at0 + 69];
+            const float input_0 = input[(ptrdiff_t)at0 + 69];
             const float scale_1 = scale[69];
             const float bias_2 = bias[69];
             {
                 const float value = (input_0 - before0_0) * before1_0 * scale_1 + bias_2;
-                output[at0 + 69] = value;
+                output[(ptrdiff_t)at0 + 69] = value;
             }
         }
     }

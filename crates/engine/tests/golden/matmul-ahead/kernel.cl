@@ -29,7 +29,7 @@ void matmul(
         if (at1 < 40) t0 = (*(const __global float4*)(left + at0));
         float4 copied0 = t0;
         float4 copied1 = (*(const __global float4*)(right + at2));
-        float4 copied2 = (*(const __global float4*)(right + (at2 + 512)));
+        float4 copied2 = (*(const __global float4*)(right + ((ptrdiff_t)at2 + 512)));
 #pragma unroll 1
         for (int tk = 0; tk < 2; ++tk) {
             barrier(CLK_LOCAL_MEM_FENCE);
@@ -39,14 +39,14 @@ void matmul(
             barrier(CLK_LOCAL_MEM_FENCE);
             const int at6 = at0 + tk*16;
             float4 t1 = (float4)(0.0f);
-            if (at1 < 40 && tk + 1 < 2) t1 = (*(const __global float4*)(left + (at6 + 16)));
+            if (at1 < 40 && tk + 1 < 2) t1 = (*(const __global float4*)(left + ((ptrdiff_t)at6 + 16)));
             copied0 = t1;
             const int at7 = at2 + tk*1024;
             float4 t2 = (float4)(0.0f);
-            if (tk + 1 < 2) t2 = (*(const __global float4*)(right + (at7 + 1024)));
+            if (tk + 1 < 2) t2 = (*(const __global float4*)(right + ((ptrdiff_t)at7 + 1024)));
             copied1 = t2;
             float4 t3 = (float4)(0.0f);
-            if (tk + 1 < 2) t3 = (*(const __global float4*)(right + (at7 + 1536)));
+            if (tk + 1 < 2) t3 = (*(const __global float4*)(right + ((ptrdiff_t)at7 + 1536)));
             copied2 = t3;
 #pragma unroll 1
             for (int ik = 0; ik < 4; ++ik) {
@@ -86,8 +86,8 @@ void matmul(
     barrier(CLK_LOCAL_MEM_FENCE);
     {
         float4 copied0 = (float4)(0.0f);
-        if (ln_0 < 2 && at1 < 40) copied0 = (*(const __global float4*)(left + (at0 + 32)));
-        const float4 copied1 = (*(const __global float4*)(right + (at2 + 2048)));
+        if (ln_0 < 2 && at1 < 40) copied0 = (*(const __global float4*)(left + ((ptrdiff_t)at0 + 32)));
+        const float4 copied1 = (*(const __global float4*)(right + ((ptrdiff_t)at2 + 2048)));
         if (ln_0 < 2) vstore4(copied0, 0, left_local + (at3*17 + at4));
         vstore4(copied1, 0, right_local + (lm*32 + at5));
     }
@@ -133,6 +133,6 @@ void matmul(
     }
     {
         const float4 value = acc1;
-        if (at13 + 1 < 40) *(__global float4*)(output + (at12 + 64)) = value;
+        if (at13 + 1 < 40) *(__global float4*)(output + ((ptrdiff_t)at12 + 64)) = value;
     }
 }

@@ -34,9 +34,9 @@ void matmul(
                     right_1 = (*(const __global float4*)(right + at1));
                 } else {
                     if (at0 < 40) right_1.s0 = right[at1];
-                    if (at0 + 1 < 40) right_1.s1 = right[at1 + 1];
-                    if (at0 + 2 < 40) right_1.s2 = right[at1 + 2];
-                    if (at0 + 3 < 40) right_1.s3 = right[at1 + 3];
+                    if (at0 + 1 < 40) right_1.s1 = right[(ptrdiff_t)at1 + 1];
+                    if (at0 + 2 < 40) right_1.s2 = right[(ptrdiff_t)at1 + 2];
+                    if (at0 + 3 < 40) right_1.s3 = right[(ptrdiff_t)at1 + 3];
                 }
                 acc0 = fma((float4)(left_0), right_1, acc0);
             }
@@ -52,9 +52,9 @@ void matmul(
                 right_1 = (*(const __global float4*)(right + at2));
             } else {
                 if (at0 < 40) right_1.s0 = right[at2];
-                if (at0 + 1 < 40) right_1.s1 = right[at2 + 1];
-                if (at0 + 2 < 40) right_1.s2 = right[at2 + 2];
-                if (at0 + 3 < 40) right_1.s3 = right[at2 + 3];
+                if (at0 + 1 < 40) right_1.s1 = right[(ptrdiff_t)at2 + 1];
+                if (at0 + 2 < 40) right_1.s2 = right[(ptrdiff_t)at2 + 2];
+                if (at0 + 3 < 40) right_1.s3 = right[(ptrdiff_t)at2 + 3];
             }
             acc0 = fma((float4)(left_0), right_1, acc0);
         }
@@ -86,9 +86,9 @@ void matmul(
                 *(__global float4*)(output + at0) = value;
             } else {
                 if (at0 < 40) output[at0] = value.s0;
-                if (at0 + 1 < 40) output[at0 + 1] = value.s1;
-                if (at0 + 2 < 40) output[at0 + 2] = value.s2;
-                if (at0 + 3 < 40) output[at0 + 3] = value.s3;
+                if (at0 + 1 < 40) output[(ptrdiff_t)at0 + 1] = value.s1;
+                if (at0 + 2 < 40) output[(ptrdiff_t)at0 + 2] = value.s2;
+                if (at0 + 3 < 40) output[(ptrdiff_t)at0 + 3] = value.s3;
             }
         }
     }

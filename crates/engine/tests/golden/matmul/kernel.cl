@@ -78,9 +78,9 @@ void matmul(
                 *(__global float4*)(output + at10) = value;
             } else {
                 if (at12 < 40) output[at10] = value.s0;
-                if (at12 + 1 < 40) output[at10 + 1] = value.s1;
-                if (at12 + 2 < 40) output[at10 + 2] = value.s2;
-                if (at12 + 3 < 40) output[at10 + 3] = value.s3;
+                if (at12 + 1 < 40) output[(ptrdiff_t)at10 + 1] = value.s1;
+                if (at12 + 2 < 40) output[(ptrdiff_t)at10 + 2] = value.s2;
+                if (at12 + 3 < 40) output[(ptrdiff_t)at10 + 3] = value.s3;
             }
         }
     }
@@ -88,13 +88,13 @@ void matmul(
         const float4 value = acc1;
         if (at11 + 1 < 24) {
             if (at12 <= 36) {
-                *(__global float4*)(output + (at10 + 40)) = value;
+                *(__global float4*)(output + ((ptrdiff_t)at10 + 40)) = value;
             } else {
                 const int t0 = at10 + 40;
                 if (at12 < 40) output[t0] = value.s0;
-                if (at12 + 1 < 40) output[t0 + 1] = value.s1;
-                if (at12 + 2 < 40) output[t0 + 2] = value.s2;
-                if (at12 + 3 < 40) output[t0 + 3] = value.s3;
+                if (at12 + 1 < 40) output[(ptrdiff_t)t0 + 1] = value.s1;
+                if (at12 + 2 < 40) output[(ptrdiff_t)t0 + 2] = value.s2;
+                if (at12 + 3 < 40) output[(ptrdiff_t)t0 + 3] = value.s3;
             }
         }
     }

@@ -31,11 +31,11 @@ void maxpool(
             const int at2 = at1 + s0;
             const int at6 = at5 + s0;
             {
-                const float input_0 = ((uint)(at4 - 1) < 15u && at6 - 1 >= 0) ? input[at2 - 16] : 0.0f;
-                const float input_1 = ((uint)(at4 - 1) < 15u && at6 + 1 < 15) ? input[at2 - 14] : 0.0f;
+                const float input_0 = ((uint)(at4 - 1) < 15u && at6 - 1 >= 0) ? input[(ptrdiff_t)at2 - 16] : 0.0f;
+                const float input_1 = ((uint)(at4 - 1) < 15u && at6 + 1 < 15) ? input[(ptrdiff_t)at2 - 14] : 0.0f;
                 const float penalty_y_2 = penalty_y[at4];
                 const float penalty_x_3 = penalty_x[at6];
-                const float penalty_x_4 = penalty_x[at6 + 2];
+                const float penalty_x_4 = penalty_x[(ptrdiff_t)at6 + 2];
                 acc0 = ws_max_float2(acc0, (float2)(input_0, input_1) + penalty_y_2 + (float2)(penalty_x_3, penalty_x_4));
             }
         }

@@ -63,11 +63,11 @@ void softmax(
         }
         if (lr1 < 1) {
             {
-                const float input_0 = (n0 < 30) ? input[at0 + 68] : 0.0f;
+                const float input_0 = (n0 < 30) ? input[(ptrdiff_t)at0 + 68] : 0.0f;
                 rest0 = ws_max_float(rest0, input_0);
             }
             {
-                const float input_0 = (n0 < 30) ? input[at0 + 69] : 0.0f;
+                const float input_0 = (n0 < 30) ? input[(ptrdiff_t)at0 + 69] : 0.0f;
                 rest0 = ws_max_float(rest0, input_0);
             }
         }
@@ -140,18 +140,18 @@ void softmax(
         }
         if (lr1 < 1) {
             {
-                const float input_0 = (n0 < 30) ? input[at0 + 68] : 0.0f;
+                const float input_0 = (n0 < 30) ? input[(ptrdiff_t)at0 + 68] : 0.0f;
                 {
                     const float value = exp(input_0 - before0_0);
-                    if (n0 < 30) output[at0 + 68] = value;
+                    if (n0 < 30) output[(ptrdiff_t)at0 + 68] = value;
                     rest0 = rest0 + value;
                 }
             }
             {
-                const float input_0 = (n0 < 30) ? input[at0 + 69] : 0.0f;
+                const float input_0 = (n0 < 30) ? input[(ptrdiff_t)at0 + 69] : 0.0f;
                 {
                     const float value = exp(input_0 - before0_0);
-                    if (n0 < 30) output[at0 + 69] = value;
+                    if (n0 < 30) output[(ptrdiff_t)at0 + 69] = value;
                     rest0 = rest0 + value;
                 }
             }
@@ -217,17 +217,17 @@ void softmax(
     }
     if (lr1 < 1) {
         {
-            const float output_0 = (n0 < 30) ? output[at0 + 68] : 0.0f;
+            const float output_0 = (n0 < 30) ? output[(ptrdiff_t)at0 + 68] : 0.0f;
             {
                 const float value = output_0 * before1_0;
-                if (n0 < 30) output[at0 + 68] = value;
+                if (n0 < 30) output[(ptrdiff_t)at0 + 68] = value;
             }
         }
         {
-            const float output_0 = (n0 < 30) ? output[at0 + 69] : 0.0f;
+            const float output_0 = (n0 < 30) ? output[(ptrdiff_t)at0 + 69] : 0.0f;
             {
                 const float value = output_0 * before1_0;
-                if (n0 < 30) output[at0 + 69] = value;
+                if (n0 < 30) output[(ptrdiff_t)at0 + 69] = value;
             }
         }
     }

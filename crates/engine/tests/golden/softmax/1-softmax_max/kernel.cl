@@ -22,7 +22,7 @@ void softmax_max(
                 acc0 = ws_max_float(acc0, input_0);
             }
             {
-                const float input_0 = input[at1 + 1];
+                const float input_0 = input[(ptrdiff_t)at1 + 1];
                 acc0 = ws_max_float(acc0, input_0);
             }
         }

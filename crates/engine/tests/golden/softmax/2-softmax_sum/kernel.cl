@@ -19,7 +19,7 @@ void softmax_sum(
                 acc0 = acc0 + exp(input_0 - maximum_1);
             }
             {
-                const float input_0 = input[at1 + 1];
+                const float input_0 = input[(ptrdiff_t)at1 + 1];
                 const float maximum_1 = maximum[n0];
                 acc0 = acc0 + exp(input_0 - maximum_1);
             }

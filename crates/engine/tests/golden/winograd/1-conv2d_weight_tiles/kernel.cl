@@ -34,8 +34,8 @@ void conv2d_weight_tiles(
         float acc15 = 0.0f;
         {
             const float weight_0 = weight[at0];
-            const float weight_1 = weight[at0 + 1];
-            const float weight_2 = weight[at0 + 2];
+            const float weight_1 = weight[(ptrdiff_t)at0 + 1];
+            const float weight_2 = weight[(ptrdiff_t)at0 + 2];
             acc0 = fma(1.0f, weight_0, acc0);
             acc1 = fma(0.5f, weight_0, acc1);
             acc2 = fma(0.5f, weight_0, acc2);
@@ -62,9 +62,9 @@ void conv2d_weight_tiles(
             acc11 = fma(0.5f, weight_2, acc11);
         }
         {
-            const float weight_0 = weight[at0 + 3];
-            const float weight_1 = weight[at0 + 4];
-            const float weight_2 = weight[at0 + 5];
+            const float weight_0 = weight[(ptrdiff_t)at0 + 3];
+            const float weight_1 = weight[(ptrdiff_t)at0 + 4];
+            const float weight_2 = weight[(ptrdiff_t)at0 + 5];
             acc4 = fma(0.5f, weight_0, acc4);
             acc5 = fma(0.25f, weight_0, acc5);
             acc6 = fma(0.25f, weight_0, acc6);
@@ -83,9 +83,9 @@ void conv2d_weight_tiles(
             acc11 = fma(-0.5f, weight_2, acc11);
         }
         {
-            const float weight_0 = weight[at0 + 6];
-            const float weight_1 = weight[at0 + 7];
-            const float weight_2 = weight[at0 + 8];
+            const float weight_0 = weight[(ptrdiff_t)at0 + 6];
+            const float weight_1 = weight[(ptrdiff_t)at0 + 7];
+            const float weight_2 = weight[(ptrdiff_t)at0 + 8];
             acc4 = fma(0.5f, weight_0, acc4);
             acc5 = fma(0.25f, weight_0, acc5);
             acc6 = fma(0.25f, weight_0, acc6);
@@ -117,63 +117,63 @@ void conv2d_weight_tiles(
         }
         {
             const float value = acc1;
-            weight_tiles[at1 + 96] = value;
+            weight_tiles[(ptrdiff_t)at1 + 96] = value;
         }
         {
             const float value = acc2;
-            weight_tiles[at1 + 192] = value;
+            weight_tiles[(ptrdiff_t)at1 + 192] = value;
         }
         {
             const float value = acc3;
-            weight_tiles[at1 + 288] = value;
+            weight_tiles[(ptrdiff_t)at1 + 288] = value;
         }
         {
             const float value = acc4;
-            weight_tiles[at1 + 384] = value;
+            weight_tiles[(ptrdiff_t)at1 + 384] = value;
         }
         {
             const float value = acc5;
-            weight_tiles[at1 + 480] = value;
+            weight_tiles[(ptrdiff_t)at1 + 480] = value;
         }
         {
             const float value = acc6;
-            weight_tiles[at1 + 576] = value;
+            weight_tiles[(ptrdiff_t)at1 + 576] = value;
         }
         {
             const float value = acc7;
-            weight_tiles[at1 + 672] = value;
+            weight_tiles[(ptrdiff_t)at1 + 672] = value;
         }
         {
             const float value = acc8;
-            weight_tiles[at1 + 768] = value;
+            weight_tiles[(ptrdiff_t)at1 + 768] = value;
         }
         {
             const float value = acc9;
-            weight_tiles[at1 + 864] = value;
+            weight_tiles[(ptrdiff_t)at1 + 864] = value;
         }
         {
             const float value = acc10;
-            weight_tiles[at1 + 960] = value;
+            weight_tiles[(ptrdiff_t)at1 + 960] = value;
         }
         {
             const float value = acc11;
-            weight_tiles[at1 + 1056] = value;
+            weight_tiles[(ptrdiff_t)at1 + 1056] = value;
         }
         {
             const float value = acc12;
-            weight_tiles[at1 + 1152] = value;
+            weight_tiles[(ptrdiff_t)at1 + 1152] = value;
         }
         {
             const float value = acc13;
-            weight_tiles[at1 + 1248] = value;
+            weight_tiles[(ptrdiff_t)at1 + 1248] = value;
         }
         {
             const float value = acc14;
-            weight_tiles[at1 + 1344] = value;
+            weight_tiles[(ptrdiff_t)at1 + 1344] = value;
         }
         {
             const float value = acc15;
-            weight_tiles[at1 + 1440] = value;
+            weight_tiles[(ptrdiff_t)at1 + 1440] = value;
         }
     }
 }

@@ -26,9 +26,9 @@ void conv2d(
         float acc3 = 0.0f;
         {
             const float output_tiles_0 = output_tiles[at0];
-            const float output_tiles_1 = output_tiles[at0 + 336];
-            const float output_tiles_2 = output_tiles[at0 + 672];
-            const float output_tiles_3 = output_tiles[at0 + 1008];
+            const float output_tiles_1 = output_tiles[(ptrdiff_t)at0 + 336];
+            const float output_tiles_2 = output_tiles[(ptrdiff_t)at0 + 672];
+            const float output_tiles_3 = output_tiles[(ptrdiff_t)at0 + 1008];
             acc0 = fma(1.0f, output_tiles_0, acc0);
             acc0 = fma(1.0f, output_tiles_1, acc0);
             acc1 = fma(1.0f, output_tiles_1, acc1);
@@ -37,10 +37,10 @@ void conv2d(
             acc1 = fma(-1.0f, output_tiles_3, acc1);
         }
         {
-            const float output_tiles_0 = output_tiles[at0 + 1344];
-            const float output_tiles_1 = output_tiles[at0 + 1680];
-            const float output_tiles_2 = output_tiles[at0 + 2016];
-            const float output_tiles_3 = output_tiles[at0 + 2352];
+            const float output_tiles_0 = output_tiles[(ptrdiff_t)at0 + 1344];
+            const float output_tiles_1 = output_tiles[(ptrdiff_t)at0 + 1680];
+            const float output_tiles_2 = output_tiles[(ptrdiff_t)at0 + 2016];
+            const float output_tiles_3 = output_tiles[(ptrdiff_t)at0 + 2352];
             acc0 = fma(1.0f, output_tiles_0, acc0);
             acc2 = fma(1.0f, output_tiles_0, acc2);
             acc0 = fma(1.0f, output_tiles_1, acc0);
@@ -55,10 +55,10 @@ void conv2d(
             acc3 = fma(-1.0f, output_tiles_3, acc3);
         }
         {
-            const float output_tiles_0 = output_tiles[at0 + 2688];
-            const float output_tiles_1 = output_tiles[at0 + 3024];
-            const float output_tiles_2 = output_tiles[at0 + 3360];
-            const float output_tiles_3 = output_tiles[at0 + 3696];
+            const float output_tiles_0 = output_tiles[(ptrdiff_t)at0 + 2688];
+            const float output_tiles_1 = output_tiles[(ptrdiff_t)at0 + 3024];
+            const float output_tiles_2 = output_tiles[(ptrdiff_t)at0 + 3360];
+            const float output_tiles_3 = output_tiles[(ptrdiff_t)at0 + 3696];
             acc0 = fma(1.0f, output_tiles_0, acc0);
             acc2 = fma(-1.0f, output_tiles_0, acc2);
             acc0 = fma(1.0f, output_tiles_1, acc0);
@@ -73,10 +73,10 @@ void conv2d(
             acc3 = fma(1.0f, output_tiles_3, acc3);
         }
         {
-            const float output_tiles_0 = output_tiles[at0 + 4032];
-            const float output_tiles_1 = output_tiles[at0 + 4368];
-            const float output_tiles_2 = output_tiles[at0 + 4704];
-            const float output_tiles_3 = output_tiles[at0 + 5040];
+            const float output_tiles_0 = output_tiles[(ptrdiff_t)at0 + 4032];
+            const float output_tiles_1 = output_tiles[(ptrdiff_t)at0 + 4368];
+            const float output_tiles_2 = output_tiles[(ptrdiff_t)at0 + 4704];
+            const float output_tiles_3 = output_tiles[(ptrdiff_t)at0 + 5040];
             acc2 = fma(-1.0f, output_tiles_0, acc2);
             acc2 = fma(-1.0f, output_tiles_1, acc2);
             acc3 = fma(-1.0f, output_tiles_1, acc3);
@@ -90,15 +90,15 @@ void conv2d(
         }
         {
             const float value = acc1;
-            if (at2 + 1 < 13) output[at1 + 1] = value;
+            if (at2 + 1 < 13) output[(ptrdiff_t)at1 + 1] = value;
         }
         {
             const float value = acc2;
-            if (at3 + 1 < 7) output[at1 + 13] = value;
+            if (at3 + 1 < 7) output[(ptrdiff_t)at1 + 13] = value;
         }
         {
             const float value = acc3;
-            if (at3 + 1 < 7 && at2 + 1 < 13) output[at1 + 14] = value;
+            if (at3 + 1 < 7 && at2 + 1 < 13) output[(ptrdiff_t)at1 + 14] = value;
         }
     }
 }

@@ -121,8 +121,7 @@ pub(super) fn within(subject: &Subject, touch: &Touch) -> [Option<(i64, i64)>; 3
         let (mut lo, mut hi, mut any) = (0_i64, 0_i64, false);
         // Elements of a vector that are not judged one by one are touched with its first.
         let each = touch.guard.iter().any(|bound| bound.per_lane && !part(form, &bound.value).terms().is_empty());
-        let width = 1;
-        let _ = each;
+        let width = if i > 0 || each { 1 } else { touch.width };
         for (part, (from, until)) in &judged {
             if part.terms().iter().all(|term| rest.contains(term)) {
                 rest.retain(|term| !part.terms().contains(term));

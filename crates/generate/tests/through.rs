@@ -150,3 +150,18 @@ fn what_is_made_where_it_is_read_is_what_was_read() {
     // Axes of results, axes of reductions, and those of what reads beyond ends.
     assert!(cut[0] > 100 && cut[1] > 50 && cut[2] > 20 && turned > 15, "{cut:?}, {turned}");
 }
+
+/// Windows of tokens: products that read each element often keep their tiles, and a copy.
+#[test]
+fn what_is_read_often_is_copied() {
+    let read = |columns: i64| {
+        let by = parse_operator(&format!("matmul m=64 n={columns} k=3")).expect("reads").steps.remove(0);
+        let mut made = transpose(&[2, 4, 2, 4, 3], &[0, 2, 1, 3, 4], ELEMENT).expect("moves").steps.remove(0);
+        made.output.name = by.inputs[0].name.clone();
+        made.inputs[0].name = "source".into();
+        moved_where_read(&by, &made)
+    };
+    let axes: Vec<i64> = read(64).expect("is cut").axes.iter().map(|axis| axis.extent).collect();
+    assert_eq!(axes, [2, 2, 4, 4, 64]);
+    assert_eq!(read(65), None);
+}

@@ -5,7 +5,7 @@ mod common;
 use common::can_run;
 use warpsight_dataflow::select::vertical;
 use warpsight_dataflow::{Class, Modelled, Platform, Policy, Products, View, planned};
-use warpsight_generate::operators::{PoolKind, Window};
+use warpsight_generate::operators::{Beyond, PoolKind, Window};
 use warpsight_graph::{Body, Function, Graph, GraphTensor, Model, Node, Op, Origin, TensorId, simplify};
 use warpsight_ir::profile::builtin;
 use warpsight_predict::StageRoofline;
@@ -27,7 +27,7 @@ fn small() -> Graph {
     graph.nodes = vec![
         Node::of("first", Op::Conv { windows: vec![window(34, 1); 2], groups: 1 }, vec![x, w1, b1], h),
         Node::of("act", Op::Unary(Function::Relu), vec![h], a),
-        Node::of("pad", Op::Pad { before: vec![0, 0, 1, 1], after: vec![0, 0, 1, 1] }, vec![a], padded),
+        Node::of("pad", Op::Pad { before: vec![0, 0, 1, 1], after: vec![0, 0, 1, 1], beyond: Beyond::Zeros }, vec![a], padded),
         Node::of("grouped", Op::Conv { windows: vec![window(34, 2); 2], groups: 4 }, vec![padded, w2], grouped),
         Node::of("pool", Op::Pool { kind: PoolKind::Max, windows: vec![halves; 2], ceil_mode: false }, vec![grouped], pooled),
         Node::of("flatten", Op::Alias, vec![pooled], flat),

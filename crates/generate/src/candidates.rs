@@ -3,6 +3,7 @@
 mod parts;
 mod phases;
 mod pooled;
+mod reshaped;
 mod rows;
 pub mod through;
 mod winograd;

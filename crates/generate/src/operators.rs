@@ -26,7 +26,7 @@ pub use lookup::{
     resize, scatter_add,
 };
 pub use matmul::{MatMul, matmul};
-pub use movement::{concat, copy, elementwise, pad, slice, split, transpose, update};
+pub use movement::{Beyond, border, concat, copy, elementwise, pad, slice, split, transpose, update};
 pub use normalise::{GRADIENTS, STATISTICS, layernorm, layernorm_gradient, softmax};
 pub use pool::{Pool, PoolKind, ReduceKind, global_average_pool, pool, reduce};
 pub use shapes::{MOST_SHAPES, Shapes, is_open, parse_shapes};

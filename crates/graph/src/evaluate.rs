@@ -210,14 +210,11 @@ fn result(graph: &Graph, node: &Node, op: &Op, x: &[&[f64]]) -> Vec<f64> {
             }
             joined
         }
-        Op::Pad { before, .. } => {
+        Op::Pad { before, beyond, .. } => {
             let of = |p: Vec<usize>| {
                 let mut flat = 0;
                 for (d, &extent) in shape(0).iter().enumerate() {
-                    let i = p[d] as i64 - before[d];
-                    if !(0..extent).contains(&i) {
-                        return 0.0;
-                    }
+                    let Some(i) = beyond.place(p[d] as i64 - before[d], extent) else { return 0.0 };
                     flat = flat * extent as usize + i as usize;
                 }
                 x[0][flat]

@@ -148,6 +148,7 @@ impl Plan {
         parts::part(&mut builder.plan);
         through::read_through(&mut builder.plan);
         join::join(&mut builder.plan);
+        through::read_apart(&mut builder.plan);
         Ok(builder.plan)
     }
 

@@ -65,12 +65,12 @@ fn cut(op: &Op, inputs: &[&[i64]], outputs: &[&[i64]]) -> (Op, Vec<Vec<i64>>, Ve
             whole[*axis] = parts.iter().map(|part| part[*axis]).sum();
             (op.clone(), parts, vec![whole])
         }
-        Op::Pad { before, after } => {
+        Op::Pad { before, after, beyond } => {
             let whole = outputs[0];
             let of = |list: &[i64], least: i64| -> Vec<i64> { (0..whole.len()).map(|d| scaled(list[d], whole[d], least)).collect() };
             let (before, own, after) = (of(before, 0), of(inputs[0], 1), of(after, 0));
             let padded = (0..whole.len()).map(|d| before[d] + own[d] + after[d]).collect();
-            (Op::Pad { before, after }, vec![own], vec![padded])
+            (Op::Pad { before, after, beyond: *beyond }, vec![own], vec![padded])
         }
         Op::Attention(_) | Op::AttentionGradient(_) => {
             let first = usize::from(matches!(op, Op::AttentionGradient(_)));

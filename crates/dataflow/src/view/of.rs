@@ -226,7 +226,7 @@ fn reads_windows(op: &Op) -> bool {
         Op::Conv { .. } | Op::ConvTranspose { .. } | Op::Pool { .. } => true,
         Op::Resize { .. } => true,
         // Rows that become longer stay rows.
-        Op::Pad { before, after } => before.iter().zip(after).rev().skip(1).any(|pads| pads != (&0, &0)),
+        Op::Pad { before, after, .. } => before.iter().zip(after).rev().skip(1).any(|pads| pads != (&0, &0)),
         _ => false,
     }
 }

@@ -2,11 +2,13 @@
 
 use fastrand::Rng;
 use warpsight_generate::candidates::candidates;
+use warpsight_generate::candidates::through::{moved_where_read, reshaped};
 use warpsight_generate::expr::{AxisId, Index, Operator, Role, ScalarExpr, Tensor};
 use warpsight_generate::operators::{
-    Conv, Coordinates, Deconv, Interpolation, Lookup, MatMul, Nearest, OperatorError, Pool, PoolKind, ReduceKind, Taps, Window, concat,
-    conv, copy, deconv, elementwise, embedding_bag, gather, gather_elements, global_average_pool, layernorm, layernorm_gradient,
-    lower_triangle, matmul, pad, parse_operator, pool, reduce, resize, scatter_add, slice, softmax, tensor, then, transpose, update,
+    Beyond, Conv, Coordinates, Deconv, Interpolation, Lookup, MatMul, Nearest, OperatorError, Pool, PoolKind, ReduceKind, Taps, Window,
+    border, concat, conv, copy, deconv, elementwise, embedding_bag, gather, gather_elements, global_average_pool, layernorm,
+    layernorm_gradient, lower_triangle, matmul, pad, parse_operator, pool, reduce, resize, scatter_add, slice, softmax, tensor, then,
+    transpose, update,
 };
 use warpsight_ir::{BinaryOp, Scalar, UnaryOp};
 
@@ -161,6 +163,8 @@ pub const KINDS: &[Kind] = &[
     Kind { name: "reduce_prod", draw: |rng, e| reduction_of(rng, e, &[ReduceKind::Prod]) },
     Kind { name: "reduce_log", draw: |rng, e| reduction_of(rng, e, &[ReduceKind::LogSum, ReduceKind::LogSumExp]) },
     Kind { name: "broadcast", draw: broadcast },
+    Kind { name: "border", draw: bordered },
+    Kind { name: "shuffled", draw: shuffled },
 ];
 
 /// A tensor that is looked into through another.
@@ -479,6 +483,36 @@ fn slicing(rng: &mut Rng, element: Scalar) -> Result<Operator, OperatorError> {
         extents.push(rng.i64(0..=room / i64::abs(step)) + 1);
     }
     slice(&shape, &starts, &steps, &extents, element)
+}
+
+fn bordered(rng: &mut Rng, element: Scalar) -> Result<Operator, OperatorError> {
+    let shape = ranked(rng, 1..6);
+    let beyond = [Beyond::Mirrored, Beyond::Last, Beyond::Around][rng.usize(..3)];
+    let mut pads = || -> Vec<i64> { shape.iter().map(|&extent| rng.i64(0..4).min(beyond.most(extent))).collect() };
+    let (before, after) = (pads(), pads());
+    border(&shape, &before, &after, beyond, element)
+}
+
+/// What reads channels in another order, or rows of them: axes of results and of reductions that are cut.
+fn shuffled(rng: &mut Rng, element: Scalar) -> Result<Operator, OperatorError> {
+    let ([n, run, groups], [h, w]) = ([rng.i64(1..3), rng.i64(2..7), rng.i64(2..6)], [rng.i64(1..9), rng.i64(1..9)]);
+    let shape = [n, run * groups, h, w];
+    let window = |input: i64, kernel: i64| Window { pad_before: kernel / 2, pad_after: kernel / 2, ..Window::new(input, kernel) };
+    let kernel = [1, 3][rng.usize(..2)];
+    let spatial = vec![window(h, kernel), window(w, kernel)];
+    let channels = shape[1];
+    let by = match rng.u8(..3) {
+        0 => conv(&Conv { batch: n, channels, filters: rng.i64(1..9), groups: 1, spatial, bias: false, element })?,
+        1 => conv(&Conv { batch: n, channels, filters: channels, groups: channels, spatial, bias: false, element })?,
+        _ => copy(&shape, element)?,
+    };
+    let mut made = transpose(&[n, groups, run, h, w], &[0, 2, 1, 3, 4], element)?.steps.remove(0);
+    made = reshaped(&made, 0, &shape).filter(|_| rng.bool()).unwrap_or(made);
+    made.output.name = by.steps[0].inputs[0].name.clone();
+    made.inputs[0].name = "source".into();
+    let read = moved_where_read(&by.steps[0], &made);
+    let read = read.ok_or_else(|| OperatorError::Unsupported { operator: "shuffled".into(), what: "this reader".into() })?;
+    Ok(Operator { kind: "shuffled".into(), steps: vec![read] })
 }
 
 fn padding(rng: &mut Rng, element: Scalar) -> Result<Operator, OperatorError> {

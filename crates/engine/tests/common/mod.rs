@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use warpsight_engine::network::{Network, Selection};
 use warpsight_engine::verify::Trial;
 use warpsight_generate::{Layout, Place, Role, ScheduleFamily};
+use warpsight_ir::derive::local_bytes;
 use warpsight_ir::{Bindings, Checked, Config, Family, interpret};
 use warpsight_run::{Contents, Device, Job, JobResult};
 
@@ -85,7 +86,10 @@ pub fn any_config(family: &ScheduleFamily, rng: &mut Rng) -> Config {
     panic!("{}: no legal configuration", family.name())
 }
 
-/// A selection with these places, where every kernel has a configuration with them.
+/// Local memory of the smallest device that networks run on here, an Adreno 640, in bytes: what asks for more is refused.
+const LOCAL: f64 = 32768.0;
+
+/// A selection with these places, where every kernel has a configuration with them, in that much local memory.
 pub fn selected(network: &Network, places: &[Place], rng: &mut Rng) -> Option<Selection> {
     let empty = Selection { places: places.to_vec(), kernels: BTreeMap::new() };
     let mut configs = BTreeMap::new();
@@ -97,7 +101,8 @@ pub fn selected(network: &Network, places: &[Place], rng: &mut Rng) -> Option<Se
             let own = family.places(config).expect("legal");
             own.iter().zip(&roles).filter(|own| *own.1 != Role::Weight).map(|own| *own.0).eq(key.1.iter().copied())
         };
-        let config = (0..400).map(|_| any_config(family, rng)).find(fits)?;
+        let small = |config: &Config| local_bytes(&family.finish(config).expect("lowers")).0 <= LOCAL;
+        let config = (0..400).map(|_| any_config(family, rng)).find(|config| fits(config) && small(config))?;
         configs.insert(key, config);
     }
     network.select(places.to_vec(), &configs)

@@ -3,7 +3,7 @@
 use super::{Builder, OperatorError, add, axis_names, broadcast_index, named, near, operator, tensor};
 use crate::expr::{Combine, Index, Operator, Role, ScalarExpr, Tensor, TensorExpr};
 use std::ops::Range;
-use warpsight_ir::Scalar;
+use warpsight_ir::{BinaryOp, Scalar, UnaryOp};
 
 /// One function of the elements of `inputs`, which are broadcast to `shape`; `body` gets a load per input, and where the result is.
 pub fn elementwise(
@@ -110,6 +110,92 @@ pub fn pad(shape: &[i64], before: &[i64], after: &[i64], element: Scalar) -> Res
         let moved = |(form, b): (&Index, &i64)| near("pad", b.checked_neg().and_then(|b| form.clone().offset(b)));
         let index = at.iter().zip(before).map(moved).collect::<Result<_, _>>()?;
         Ok(builder.load(&input, index))
+    })
+}
+
+/// What lies beyond the ends of a dimension that is padded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Beyond {
+    /// Zeros.
+    #[default]
+    Zeros,
+    /// The dimension mirrored at its first and last elements: no farther than these are from each other.
+    Mirrored,
+    /// The first and the last element.
+    Last,
+    /// The dimension again: once at most.
+    Around,
+}
+
+impl Beyond {
+    /// Whether it is zeros.
+    pub fn is_zeros(&self) -> bool {
+        *self == Self::Zeros
+    }
+
+    /// How far one may go beyond the ends of a dimension.
+    pub fn most(self, extent: i64) -> i64 {
+        match self {
+            Self::Mirrored => (extent - 1).max(0),
+            Self::Around => extent,
+            Self::Last if extent < 1 => 0,
+            Self::Zeros | Self::Last => i64::MAX,
+        }
+    }
+
+    /// The position within a dimension of what is found at one, no farther beyond its ends than is allowed; `None` of zeros.
+    pub fn place(self, at: i64, extent: i64) -> Option<i64> {
+        match self {
+            _ if (0..extent).contains(&at) => Some(at),
+            Self::Zeros => None,
+            Self::Mirrored => Some((extent - 1) - ((extent - 1) - at.abs()).abs()),
+            Self::Last => Some(at.clamp(0, extent - 1)),
+            Self::Around => Some(at.rem_euclid(extent)),
+        }
+    }
+
+    /// The same as an expression.
+    fn found(self, at: ScalarExpr, extent: i64) -> ScalarExpr {
+        let (end, binary) = (|| ScalarExpr::Const((extent - 1) as f64), ScalarExpr::binary);
+        let from_end = |own: ScalarExpr| binary(BinaryOp::Sub, end(), ScalarExpr::unary(UnaryOp::Abs, own));
+        match self {
+            Self::Zeros => at,
+            Self::Mirrored => from_end(from_end(at)),
+            Self::Last => binary(BinaryOp::Max, binary(BinaryOp::Min, at, end()), ScalarExpr::Const(0.0)),
+            Self::Around => {
+                let whole = || ScalarExpr::Const(extent as f64);
+                binary(BinaryOp::Rem, binary(BinaryOp::Add, at, whole()), whole())
+            }
+        }
+    }
+}
+
+/// Something else than zeros around a tensor: elements of its own, found by their positions; a negative number crops.
+///
+/// # Errors
+/// [`OperatorError::Mismatch`] where it reaches farther beyond ends than [`Beyond::most`].
+pub fn border(shape: &[i64], before: &[i64], after: &[i64], beyond: Beyond, element: Scalar) -> Result<Operator, OperatorError> {
+    let zeros = pad(shape, before, after, element)?;
+    let far = |d: usize| before[d].max(after[d]) > beyond.most(shape[d]);
+    if let Some(d) = (0..shape.len()).find(|d| far(*d)) {
+        let what = format!("{} and {} beyond an extent of {}", before[d], after[d], shape[d]);
+        return Err(OperatorError::Mismatch { operator: "pad".into(), what });
+    }
+    let output = &zeros.steps[0].output.shape;
+    let input = tensor("input", shape, element, Role::Activation);
+    gathered("pad", output, element, |builder, at| {
+        let moved = |d: usize| near("pad", before[d].checked_neg().and_then(|b| at[d].clone().offset(b)));
+        let (mut index, mut found) = (vec![], vec![]);
+        for d in 0..shape.len() {
+            let bordered = before[d].max(after[d]) > 0 && !beyond.is_zeros();
+            let form = moved(d)?;
+            if bordered {
+                found.push((d, beyond.found(ScalarExpr::Position(form.clone()), shape[d])));
+            }
+            index.push(if bordered { Index::constant(0) } else { form });
+        }
+        Ok(if found.is_empty() { builder.load(&input, index) } else { builder.gather(&input, index, found) })
     })
 }
 

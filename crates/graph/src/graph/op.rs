@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
-use warpsight_generate::operators::{Coordinates, Interpolation, PoolKind, ReduceKind, Window};
+use warpsight_generate::operators::{Beyond, Coordinates, Interpolation, PoolKind, ReduceKind, Window};
 use warpsight_ir::Scalar;
 
 fn one_group() -> i64 {
@@ -181,12 +181,15 @@ pub enum Op {
     /// Inputs: the gradient of an attention's result, then its inputs, the mask left out, its result, the logarithms, and the mask if there is
     /// one. Outputs: gradients of queries, of keys and of values, the latter two of each of the `h` heads, or summed over those that share.
     AttentionGradient(Attention),
-    /// Zeros around the input; negative numbers crop.
+    /// Something around the input; negative numbers crop.
     Pad {
         /// Per dimension.
         before: Vec<i64>,
         /// Per dimension.
         after: Vec<i64>,
+        /// What is around it.
+        #[serde(default, skip_serializing_if = "Beyond::is_zeros")]
+        beyond: Beyond,
     },
 }
 

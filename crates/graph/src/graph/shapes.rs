@@ -208,13 +208,17 @@ impl Op {
                 }
                 same("its output", y, &whole)
             }
-            Self::Pad { before, after } => {
+            Self::Pad { before, after, beyond } => {
                 let ranks = [before.len(), after.len()];
                 if ranks != [x.len(); 2] {
                     return Err(format!("its padding has {ranks:?} dimensions, the input {}", x.len()));
                 }
                 let padded = |d: usize| x[d].checked_add(before[d])?.checked_add(after[d]);
                 let padded: Option<Vec<i64>> = (0..x.len()).map(padded).collect();
+                let far = |d: usize| before[d].max(after[d]) > beyond.most(x[d]);
+                if let Some(d) = (0..x.len()).find(|d| far(*d)) {
+                    return Err(format!("it goes {} and {} beyond dimension {d} of extent {}", before[d], after[d], x[d]));
+                }
                 same("its output", y, &padded.ok_or("its padding is too large")?)
             }
         }

@@ -217,7 +217,7 @@ fn lower_anchor(graph: &Graph, node: &Node, op: &Op, element: Scalar) -> Result<
         }
         Op::Transpose { permutation } => with(operators::transpose(shape(0), permutation, element)?, &["input"]),
         Op::Slice { starts, steps } => with(operators::slice(shape(0), starts, steps, output, element)?, &["input"]),
-        Op::Pad { before, after } => with(operators::pad(shape(0), before, after, element)?, &["input"]),
+        Op::Pad { before, after, beyond } => with(operators::border(shape(0), before, after, *beyond, element)?, &["input"]),
         Op::Concat { axis } => concat(graph, node, *axis, element)?,
         // Aliases are no anchors; as one, an alias would be a copy.
         Op::Alias => with(operators::copy(output, element)?, &["input"]),

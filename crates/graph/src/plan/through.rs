@@ -5,13 +5,34 @@ use super::uses::Uses;
 use super::{Plan, PlanRole, PlannedOp};
 use crate::graph::TensorId;
 use std::collections::{HashMap, HashSet};
-use warpsight_generate::candidates::through::{Cost, asked, cost, made_where_read};
+use warpsight_generate::candidates::through::{Cost, asked, cost, in_order, made_where_read, moved_where_read, reshaped};
 use warpsight_generate::expr::{Operator, TensorExpr};
 use warpsight_generate::operators::external_inputs;
 use warpsight_ir::Name;
 
-/// Leaves operators out that all who read them do without.
+/// How an expression makes what it reads of another one.
+type Reading = fn(&TensorExpr, &TensorExpr) -> Option<TensorExpr>;
+
+/// Leaves operators out that all who read them do without, as they are.
 pub(super) fn read_through(plan: &mut Plan) {
+    leave_out(plan, made_where_read);
+}
+
+/// The same of those that are still there, where who reads what they move walks over more axes, or constants lie in another order for that.
+pub(super) fn read_apart(plan: &mut Plan) {
+    leave_out(plan, moved_where_read);
+    for position in 0..plan.operators.len() {
+        let operator = &plan.operators[position].operator;
+        let turned: Vec<Option<[TensorExpr; 2]>> = operator.steps.iter().map(in_order).collect();
+        if turned.iter().any(Option::is_some) {
+            let steps = turned.into_iter().zip(&operator.steps).flat_map(|(own, step)| own.map_or_else(|| vec![step.clone()], Vec::from));
+            let operator = Operator { kind: operator.kind.clone(), steps: steps.collect() };
+            plan.replace(position, operator);
+        }
+    }
+}
+
+fn leave_out(plan: &mut Plan, through: Reading) {
     let mut uses = Uses::of(plan);
     let mut all: Vec<Option<PlannedOp>> = plan.operators.drain(..).map(Some).collect();
     let mut gone = vec![];
@@ -26,7 +47,7 @@ pub(super) fn read_through(plan: &mut Plan) {
             continue;
         }
         let by: Option<Vec<&PlannedOp>> = at.iter().map(|&reader| all[reader].as_ref()).collect();
-        let Some(others) = by.and_then(|by| without(made, &by)) else { continue };
+        let Some(others) = by.and_then(|by| without(plan, made, &by, through)) else { continue };
         made.inputs.iter().for_each(|id| uses.hand_on(*id, position, &at));
         for (reader, op) in at.into_iter().zip(others) {
             all[reader] = Some(op);
@@ -39,7 +60,7 @@ pub(super) fn read_through(plan: &mut Plan) {
 }
 
 /// All who read what an operator makes, without it; `None` where one of them needs it, or all together would load more than with it.
-fn without(made: &PlannedOp, by: &[&PlannedOp]) -> Option<Vec<PlannedOp>> {
+fn without(plan: &Plan, made: &PlannedOp, by: &[&PlannedOp], through: Reading) -> Option<Vec<PlannedOp>> {
     let [step] = &made.operator.steps[..] else { return None };
     let length = step.output.len() as i64;
     let price = cost(step)?;
@@ -62,7 +83,20 @@ fn without(made: &PlannedOp, by: &[&PlannedOp]) -> Option<Vec<PlannedOp>> {
             return None;
         }
     }
-    by.iter().map(|op| reading(op, made, step)).collect()
+    let seen = as_made(plan, made, step);
+    by.iter().map(|op| reading(op, made, &seen, through)).collect()
+}
+
+/// An expression that sees pictures that it reads under the shape in which they are made, where that can be said: a tensor that all see alike may lie otherwise
+/// than in rows.
+fn as_made(plan: &Plan, made: &PlannedOp, step: &TensorExpr) -> TensorExpr {
+    let mut own = step.clone();
+    for (at, tensor) in step.inputs.iter().enumerate() {
+        let shape = made.reads().find(|own| own.0.name == tensor.name).map(|own| &plan.tensor(own.1).shape);
+        let other = shape.filter(|shape| shape.len() >= 4 && **shape != tensor.shape).and_then(|shape| reshaped(&own, at, shape));
+        own = other.unwrap_or(own);
+    }
+    own
 }
 
 /// The name that an operator has for a tensor that it reads.
@@ -71,7 +105,7 @@ fn name_of(op: &PlannedOp, id: TensorId) -> Option<Name> {
 }
 
 /// An operator that makes what it reads of another one itself.
-fn reading(op: &PlannedOp, made: &PlannedOp, step: &TensorExpr) -> Option<PlannedOp> {
+fn reading(op: &PlannedOp, made: &PlannedOp, step: &TensorExpr, through: Reading) -> Option<PlannedOp> {
     let read = name_of(op, made.output)?;
     let steps = &op.operator.steps;
     let mut taken: HashSet<Name> =
@@ -97,8 +131,7 @@ fn reading(op: &PlannedOp, made: &PlannedOp, step: &TensorExpr) -> Option<Planne
     }
     own.output.name = read.clone();
     let reads = |by: &TensorExpr| by.inputs.iter().any(|own| own.name == read);
-    let steps: Option<Vec<TensorExpr>> =
-        steps.iter().map(|by| if reads(by) { made_where_read(by, &own) } else { Some(by.clone()) }).collect();
+    let steps: Option<Vec<TensorExpr>> = steps.iter().map(|by| if reads(by) { through(by, &own) } else { Some(by.clone()) }).collect();
     let operator = Operator { kind: op.operator.kind.clone(), steps: steps? };
     let inputs = external_inputs(&operator).into_iter().map(|own| known.get(&own.name).copied()).collect::<Option<_>>()?;
     let nodes = made.nodes.iter().chain(&op.nodes).cloned().collect();

@@ -227,58 +227,43 @@ impl Importer {
         self.emit(view, Op::Alias, vec![x], output)
     }
 
-    /// Padding with a number, or with what lies at the ends: mirrored, the last element, or from the other end; dimension by dimension, of what
-    /// pads below zero leave.
-    pub(super) fn padded(&mut self, view: NodeView<'_>, x: TensorId, pads: &[i64], fill: Fill) -> Result<Value, GraphError> {
+    /// What pads below zero leave, and the others.
+    pub(super) fn cropped(&mut self, view: NodeView<'_>, x: TensorId, pads: Vec<i64>) -> Result<(TensorId, Vec<i64>), GraphError> {
+        if pads.iter().all(|pad| *pad >= 0) {
+            return Ok((x, pads));
+        }
+        let (rank, stem) = (self.shape(x).len(), &view.proto.output[0]);
+        let starts: Vec<i64> = pads[..rank].iter().map(|before| -before.min(&0)).collect();
+        let left = |d: usize| self.shape(x)[d] - starts[d] + pads[rank + d].min(0);
+        let left: Vec<i64> = (0..rank).map(left).collect();
+        checked_length(view, &left, 1, i64::from(i32::MAX))?;
+        let op = Op::Slice { starts, steps: vec![1; rank] };
+        let x = self.emit_part(view, &format!("{stem}.cropped"), op, vec![x], left)?;
+        Ok((x, pads.into_iter().map(|pad| pad.max(0)).collect()))
+    }
+
+    /// Padding with a number, dimension by dimension.
+    pub(super) fn surrounded(&mut self, view: NodeView<'_>, x: TensorId, pads: &[i64], value: f64) -> Result<Value, GraphError> {
         let (mut x, stem) = (x, view.proto.output[0].clone());
         let rank = self.shape(x).len();
-        if pads.iter().any(|pad| *pad < 0) {
-            let starts: Vec<i64> = pads[..rank].iter().map(|before| -before.min(&0)).collect();
-            let left = |d: usize| self.shape(x)[d] - starts[d] + pads[rank + d].min(0);
-            let left: Vec<i64> = (0..rank).map(left).collect();
-            checked_length(view, &left, 1, i64::from(i32::MAX))?;
-            let op = Op::Slice { starts, steps: vec![1; rank] };
-            x = self.emit_part(view, &format!("{stem}.cropped"), op, vec![x], left)?;
-        }
         for d in 0..rank {
             let shape = self.shape(x).to_vec();
-            let (before, after, extent) = (pads[d].max(0), pads[rank + d].max(0), shape[d]);
+            let (before, after) = (pads[d], pads[rank + d]);
             if (before, after) == (0, 0) {
                 continue;
             }
-            let most = match fill {
-                Fill::Mirrored => extent - 1,
-                Fill::Around => extent,
-                Fill::Number(_) | Fill::Last => i64::from(i32::MAX),
-            };
-            if before > most || after > most {
-                return Err(view.unsupported(format!("padding {before} and {after} of extent {extent} in this mode")));
-            }
-            let end = |own: &mut Self, name: &str, count: i64, front: bool| -> Result<Option<TensorId>, GraphError> {
+            let end = |own: &mut Self, name: &str, count: i64| -> Result<Option<TensorId>, GraphError> {
                 if count == 0 {
                     return Ok(None);
                 }
                 let mut part = shape.clone();
                 part[d] = count;
-                let (start, step) = match (fill, front) {
-                    (Fill::Number(value), _) => {
-                        let length = checked_length(view, &part, 1, super::MAX_FOLDED)?;
-                        own.hold(&stem, length as u64)?;
-                        let values = vec![value; length];
-                        return Ok(Some(own.graph.add_constant(format!("{stem}.{name}{d}"), part, Origin::Constant, values)));
-                    }
-                    (Fill::Mirrored, true) => (count, -1),
-                    (Fill::Mirrored, false) => (extent - 2, -1),
-                    (Fill::Last, true) => (0, 0),
-                    (Fill::Last, false) => (extent - 1, 0),
-                    (Fill::Around, true) => (extent - count, 1),
-                    (Fill::Around, false) => (0, 1),
-                };
-                let (mut starts, mut steps) = (vec![0; rank], vec![1; rank]);
-                (starts[d], steps[d]) = (start, step);
-                own.emit_part(view, &format!("{stem}.{name}{d}"), Op::Slice { starts, steps }, vec![x], part).map(Some)
+                let length = checked_length(view, &part, 1, super::MAX_FOLDED)?;
+                own.hold(&stem, length as u64)?;
+                let name = format!("{stem}.{name}{d}");
+                Ok(Some(own.graph.add_constant(name, part, Origin::Constant, vec![value; length])))
             };
-            let (front, back) = (end(self, "before", before, true)?, end(self, "after", after, false)?);
+            let (front, back) = (end(self, "before", before)?, end(self, "after", after)?);
             let parts: Vec<TensorId> = front.into_iter().chain([x]).chain(back).collect();
             let mut whole = shape.clone();
             whole[d] =
@@ -303,13 +288,4 @@ impl Importer {
         }
         Ok(all)
     }
-}
-
-/// What lies beyond the ends of what is padded.
-#[derive(Clone, Copy)]
-pub(super) enum Fill {
-    Number(f64),
-    Mirrored,
-    Last,
-    Around,
 }

@@ -1,6 +1,5 @@
 //! Operators that move or reinterpret elements, on floats and on known whole numbers.
 
-use super::composed::Fill;
 use super::known::joined;
 use super::{Importer, IntTensor, MAX_FOLDED, MAX_RANK, Value, axes, axis, checked_length, within_rank};
 use crate::error::GraphError;
@@ -9,6 +8,7 @@ use crate::graph::{Origin, TensorId};
 use crate::onnx::attributes::NodeView;
 use crate::onnx::literal::{Literal, Numbers, elements};
 use crate::onnx::proto::tensor_proto::DataType;
+use warpsight_generate::operators::Beyond;
 
 /// Slices that a gathering becomes, at most: beyond these its positions are a tensor.
 const MAX_PARTS: usize = 16;
@@ -280,20 +280,25 @@ impl Importer {
         if pads.len() != 2 * shape.len() || pads.iter().any(|p| p.unsigned_abs() > i32::MAX as u64) {
             return Err(view.bad(format!("pads {pads:?} for {} dimensions", shape.len())));
         }
-        let fill = match mode.as_str() {
-            "constant" if value == 0.0 => None,
-            "constant" => Some(Fill::Number(value)),
-            "reflect" => Some(Fill::Mirrored),
-            "edge" => Some(Fill::Last),
-            "wrap" => Some(Fill::Around),
+        let beyond = match mode.as_str() {
+            "constant" => Beyond::Zeros,
+            "reflect" => Beyond::Mirrored,
+            "edge" => Beyond::Last,
+            "wrap" => Beyond::Around,
             other => return Err(view.unsupported(format!("mode `{other}`"))),
         };
-        if let Some(fill) = fill {
-            return self.padded(view, x, &pads, fill);
+        // Zeros alone lie around what is cropped, too.
+        let (x, pads) = if beyond.is_zeros() && value == 0.0 { (x, pads) } else { self.cropped(view, x, pads)? };
+        if beyond.is_zeros() && value != 0.0 {
+            return self.surrounded(view, x, &pads, value);
         }
+        let shape = self.shape(x).to_vec();
         let (before, after) = pads.split_at(shape.len());
+        if let Some(d) = (0..shape.len()).find(|&d| before[d].max(after[d]) > beyond.most(shape[d])) {
+            return Err(view.unsupported(format!("padding {} and {} of extent {} in this mode", before[d], after[d], shape[d])));
+        }
         let output = (0..shape.len()).map(|d| shape[d] + before[d] + after[d]).collect();
-        self.emit(view, Op::Pad { before: before.to_vec(), after: after.to_vec() }, vec![x], output)
+        self.emit(view, Op::Pad { before: before.to_vec(), after: after.to_vec(), beyond }, vec![x], output)
     }
 }
 

@@ -864,3 +864,24 @@ fn guarded_vectors_are_whole_at_the_end() {
     let (all, some) = (behind(9, ""), behind(16, " if 0 <= x < 9"));
     assert!((some / all - 1.0).abs() < 0.01, "{all} {some}");
 }
+
+/// Where a vector is at an end of a row a branch is foreseen wrongly, 16 cycles whatever a core issues in a clock: here one vector of eight.
+#[test]
+fn ends_of_rows_surprise_a_core() {
+    let refills = |guard: &str| {
+        let text = format!(
+            "program row {{ read buffer a: f32[144] write buffer c: f32[128] groups g = 8 {{ let n = g * 16 let v = a[n - 1{guard}] c[n] = v + v }} }}"
+        );
+        let program = warpsight_ir::text::parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+        let kernel = Kernel::of(&Checked::new(program).unwrap_or_else(|error| panic!("{error}\n{text}"))).expect("a kernel");
+        let issue = |rate: f64| {
+            let mut on = wide();
+            on.execution.issue_per_clock = known(rate);
+            seconds(&report(&Work { kernel: &kernel, points: 128 }, &on, &Settings::default()).expect("a report"), Limiter::Issue)
+        };
+        // Instructions take half as long where twice as many are issued; four cores do eight groups.
+        (2.0 * issue(8.0) - issue(4.0)) * 2.5e9 * 4.0
+    };
+    assert!((refills(" : 16 if 0 <= n - 1 < 144 per lane") - 16.0).abs() < 1e-6);
+    assert!(refills(" + 1 : 16").abs() < 1e-6);
+}

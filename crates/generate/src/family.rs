@@ -134,14 +134,17 @@ impl ScheduleFamily {
         let draws = (0..schedules * DRAWS).filter_map(move |_| {
             let values: Vec<i32> = knobs.iter().map(|knob| knob.values[rng.usize(..knob.values.len())]).collect();
             let schedule = self.knobs.loops(&self.expr, &values)?;
-            let may = || meeting.allows(self.knobs.meets(&values)) && Nest::can_meet(&self.expr, schedule.clone());
-            (!schedule.meets() || may()).then_some((values, schedule))
-        });
-        draws.take(schedules).flat_map(move |(values, schedule)| {
+            let (meets, copies) = (schedule.meets(), !schedule.stages.is_empty());
+            if meets && !(meeting.allows(self.knobs.meets(&values)) && Nest::can_meet(&self.expr, schedule.clone())) {
+                return None;
+            }
             let legal = self.legal_places(schedule, &values);
             let legal = ConfigSpace::combine(places).filter(|places| legal(places));
-            legal.map(|places| Config([&values[..], &places].concat())).collect::<Vec<_>>()
-        })
+            let configs: Vec<Config> = legal.map(|places| Config([&values[..], &places].concat())).collect();
+            // Nothing is drawn where what is copied lies nowhere.
+            (!copies || !configs.is_empty()).then_some(configs)
+        });
+        draws.take(schedules).flatten()
     }
 
     /// Legal configurations.
@@ -221,9 +224,9 @@ impl ScheduleFamily {
                 if schedule.meets() && !Nest::can_meet(&self.expr, schedule.clone()) {
                     continue;
                 }
-                // Arrangements decide on places only where coordinates come near the end of 32 bits.
+                // Arrangements decide on places only of what is copied, and where coordinates come near the end of 32 bits.
                 let places = match works.first() {
-                    Some(first) if self.small => first.places.clone(),
+                    Some(first) if self.small && schedule.stages.is_empty() => first.places.clone(),
                     _ => {
                         let legal = self.legal_places(schedule, &values);
                         ConfigSpace::combine(self.knobs.places()).filter(|places| legal(places)).collect()
@@ -296,13 +299,13 @@ pub(crate) struct Outlines<'a> {
     family: &'a ScheduleFamily,
     /// Of the last configuration, values of the knobs before those of places, and the schedule that these make, if it is legal.
     known: Option<(Vec<i32>, Option<Schedule>)>,
-    /// The nest of that, if it was asked for, and what its outlines have in common.
-    nest: Option<(Option<Nest<'a>>, Shared)>,
+    /// Nests of that with what their outlines have in common, by where tensors lie that are copied.
+    nests: Vec<(SmallVec<[Place; 8]>, Option<Nest<'a>>, Shared)>,
 }
 
 impl<'a> Outlines<'a> {
     pub(crate) fn of(family: &'a ScheduleFamily) -> Self {
-        Self { family, known: None, nest: None }
+        Self { family, known: None, nests: vec![] }
     }
 
     /// The schedule of a configuration; `None` where it is not legal.
@@ -311,7 +314,7 @@ impl<'a> Outlines<'a> {
         let values = knobs.values(config)?;
         if self.known.as_ref().is_none_or(|known| known.0 != values) {
             self.known = Some((values.to_vec(), knobs.loops(expr, values)));
-            self.nest = None;
+            self.nests.clear();
         }
         let schedule = self.known.as_mut()?.1.as_mut()?;
         knobs.place(expr, config, schedule).then_some(&*schedule)
@@ -323,10 +326,14 @@ impl<'a> Outlines<'a> {
         // What is found through data is described by the Program alone.
         let schedule = self.known.as_ref().and_then(|known| known.1.as_ref()).filter(|_| *plain);
         let found = schedule.and_then(|schedule| {
-            let (nest, shared) = self.nest.get_or_insert_with(|| {
-                let buffers = SmallVec::from_elem(Place::Buffer, schedule.places.len());
-                (Nest::open(expr, Schedule { places: buffers, ..schedule.clone() }, *passes), Shared::default())
+            let copied = |(t, &place)| if schedule.copies(t) { place } else { Place::Buffer };
+            let places: SmallVec<[Place; 8]> = schedule.places.iter().enumerate().map(copied).collect();
+            let at = self.nests.iter().position(|own| own.0 == places).unwrap_or_else(|| {
+                let nest = Nest::open(expr, Schedule { places: places.clone(), ..schedule.clone() }, *passes);
+                self.nests.push((places, nest, Shared::default()));
+                self.nests.len() - 1
             });
+            let (_, nest, shared) = &mut self.nests[at];
             let nest = nest.as_mut()?;
             schedule.places.iter().enumerate().for_each(|(tensor, &place)| nest.put(tensor, place));
             outline(nest, shared)

@@ -290,10 +290,14 @@ impl Nest<'_> {
         parts
     }
 
-    /// Whether some input is an image packed along the deep axis: the only thing that steps know of where tensors lie.
+    /// Whether some input is read from an image packed along the deep axis: the only thing that steps know of where tensors lie.
     pub fn deep_in_texels(&self) -> bool {
         let texels = |t: &Template| self.layouts[t.tensor].block().filter(|_| self.layouts[t.tensor].is_image());
-        let packed = |axis: AxisId| self.templates.iter().any(|t| texels(t).is_some_and(|(pack, _)| t.index[pack].coefficient(axis) != 0));
+        let packed = |axis: AxisId| {
+            self.templates
+                .iter()
+                .any(|t| !self.schedule.copies(t.tensor) && texels(t).is_some_and(|(pack, _)| t.index[pack].coefficient(axis) != 0))
+        };
         self.deep.is_some_and(packed)
     }
 }

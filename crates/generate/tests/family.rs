@@ -188,7 +188,7 @@ fn expressions() -> Vec<TensorExpr> {
         matmul(40, 24, 61),
         conv(45, 6, 9, 20, 3, 1),
         // Images: a batch, channels that make no whole texels, and an operand that is read across its rows.
-        direct("conv2d n=2 c=6 h=9 w=11 k=10 r=3 s=3 stride=2 pad=1 weights=none"),
+        direct("conv2d n=2 c=10 h=9 w=11 k=10 r=3 s=3 stride=2 pad=1 weights=none"),
         direct("matmul m=24 n=20 k=45 transpose_right=1 weights=none"),
         halves(13, 20, 37),
         pool(12, 7, 40),

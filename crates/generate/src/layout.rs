@@ -315,6 +315,12 @@ impl Layout {
         }
     }
 
+    /// The coordinates of such forms with their constants.
+    pub fn place<V: Clone + Ord>(&self, dims: &[Affine<V>]) -> Option<SmallVec<[Affine<V>; 4]>> {
+        let constants: SmallVec<[i64; 5]> = dims.iter().map(|form| form.constant).collect();
+        Some(self.varying(dims)?.iter().zip(self.coords(&constants)).map(|(form, constant)| form.with_constant(constant)).collect())
+    }
+
     /// The element's position in the argument, in elements (for images: texel·4 + component).
     pub fn position(&self, index: &[i64]) -> usize {
         self.axes.iter().fold(0, |position, axis| position * axis.extent + self.digit(axis, index[axis.dim])) as usize

@@ -497,7 +497,7 @@ impl<'a> Nest<'a> {
         let piece = if template.lanes == LaneKind::Apart { 1 } else { layout.together(&offset(0), width) };
         let part = |first: u8| {
             let offsets = offset(i64::from(first));
-            if piece == 1 || layout.is_image() {
+            if piece == 1 || self.texels(t).is_some() {
                 return Part { width: piece, ..self.element(t, offsets, items) };
             }
             Part { item: intern(items, Item { template: t, offsets, width: piece }), start: 0, width: piece }
@@ -520,8 +520,7 @@ impl<'a> Nest<'a> {
 
     /// One element: of a scalar load, or a component of a texel.
     fn element(&self, t: usize, mut offsets: Offsets, items: &mut Items) -> Part {
-        let layout = self.read_layout(t);
-        match layout.block().filter(|_| layout.is_image()) {
+        match self.texels(t) {
             None => Part { item: intern(items, Item { template: t, offsets, width: 1 }), start: 0, width: 1 },
             Some((pack, texel)) => {
                 let component = offsets[pack].rem_euclid(texel);
@@ -554,6 +553,12 @@ impl<'a> Nest<'a> {
     pub fn read_layout(&self, template: usize) -> &Layout {
         let staged = self.staged.iter().find(|own| own.template == template);
         staged.map_or(&self.layouts[self.templates[template].tensor], |own| &own.local)
+    }
+
+    /// The packed dimension of what a load reads in whole texels, and their width: of an image, or of texels that were copied from one.
+    pub fn texels(&self, template: usize) -> Option<(usize, i64)> {
+        let layout = self.read_layout(template);
+        layout.block().filter(|_| layout.is_image() || self.schedule.copies(self.templates[template].tensor))
     }
 
     /// The dimensions of a load that may leave the tensor: (dimension, whether each vector lane is judged by itself). What was copied has

@@ -138,20 +138,12 @@ impl Copies<'_> {
         let tensor = ends.chain(self.next.clone()).collect();
         let width = if self.own.local.innermost()?.0 == self.memory { self.width } else { 1 };
         let stores = (0..self.width / width).map(|lane| {
-            let moved = |dim: usize| place[dim].clone().offset(if dim == self.memory { lane * width } else { 0 });
-            let to = self.own.local.axes().iter().map(|axis| moved(axis.dim)).collect::<Option<_>>()?;
-            Some(Put { to, start: (lane * width) as u8, width: width as u8 })
+            let mut to = place.clone();
+            to[self.memory] = to[self.memory].clone().offset(lane * width)?;
+            Some(Put { to: self.own.local.place(&to)?, start: (lane * width) as u8, width: width as u8 })
         });
         let stores = stores.collect::<Option<_>>()?;
-        let constants: Offsets = global.iter().map(|form| form.constant).collect();
-        let coords = self.layout.varying(&global)?.into_iter().zip(self.layout.coords(&constants));
-        Some(Copied {
-            load: coords.map(|(form, constant)| form.with_constant(constant)).collect(),
-            width: self.width as u8,
-            part,
-            tensor,
-            stores,
-        })
+        Some(Copied { load: self.layout.place(&global)?, width: self.width as u8, part, tensor, stores })
     }
 }
 
@@ -181,14 +173,18 @@ impl Nest<'_> {
         // Neighbouring rows of an odd length begin in different banks; those that neighbouring lanes read lie a tile apart.
         let alike = innermost == memory;
         let vectors = self.lane_kind(input, index) == LaneKind::Consecutive;
+        // Texels stay texels where each is read whole.
+        let texels = Some(width).filter(|texel| place.is_image() && alike && self.aligned(&index[memory], *texel));
         let pad = match (vectors, alike) {
+            _ if texels.is_some() => 0,
             (true, true) => 0,
             (true, false) => i64::from(self.width()),
             (false, _) => 1 - part[innermost] % 2,
         };
         let mut extents = part.clone();
         extents[innermost] += pad;
-        let local = Layout::ordered(&extents, (0..index.len()).filter(|&d| d != innermost).chain([innermost]).map(|d| (d, 1)));
+        let rows = (0..index.len()).filter(|&d| d != innermost).chain([innermost]).map(|d| (d, 1));
+        let local = Layout::ordered(&extents, texels.map(|texel| (memory, texel)).into_iter().chain(rows));
 
         // Digits of lanes, the fastest first, to dimensions, the fastest first.
         let lanes = self.launched.iter().map(|&axis| LanePart { axis, below: 1, size: self.splits[axis].lanes });
@@ -379,8 +375,8 @@ impl Nest<'_> {
             // Within a part of a tensor, whose positions have 32 bits.
             Coord::of(terms, 0).unwrap_or_default()
         };
-        let index = self.templates[own.template].index;
-        own.local.axes().iter().map(|axis| moves(&index[axis.dim])).collect()
+        let dims: Coords = self.templates[own.template].index.iter().map(moves).collect();
+        own.local.varying(&dims).unwrap_or_default()
     }
 
     /// The constant part of where the copy is read for an offset of a load, loops of `looped` axes running.
@@ -391,7 +387,8 @@ impl Nest<'_> {
         // A loop inside of the copy counts from where it begins.
         let from = if looped { 0 } else { chunk.from };
         let before = |form: &Index| form.constant + deep(form) * from;
-        own.local.axes().iter().map(|axis| offsets[axis.dim] - before(&index[axis.dim])).collect()
+        let inside: Offsets = index.iter().zip(offsets).map(|(form, offset)| offset - before(form)).collect();
+        own.local.coords(&inside)
     }
 }
 

@@ -12,7 +12,7 @@ void conv2d(
     const int lx = get_local_id(0);
     const int lk_0 = get_local_id(1);
     const int lk_1 = get_local_id(2);
-    __local float input_local[1 * 3 * 18 * 5];
+    __local float input_local[1 * 1 * 3 * 18 * 4];
     const int lk = lk_0 + lk_1*4;
     const int k0 = gk*8 + lk;
     const int y0 = gy;
@@ -33,8 +33,8 @@ void conv2d(
 #pragma unroll 1
         for (int c0 = 0; c0 < 2; ++c0) {
             barrier(CLK_LOCAL_MEM_FENCE);
-            if (at2 < 18) vstore4(copied0, 0, input_local + (lk_1*18 + at2)*5);
-            if (lk_1 + 2 < 3 && at2 < 18) vstore4(copied1, 0, input_local + ((lk_1 + 2)*18 + at2)*5);
+            if (at2 < 18) vstore4(copied0, 0, input_local + (lk_1*18 + at2)*4);
+            if (lk_1 + 2 < 3 && at2 < 18) vstore4(copied1, 0, input_local + ((lk_1 + 2)*18 + at2)*4);
             barrier(CLK_LOCAL_MEM_FENCE);
             const int at3 = at1 + c0*13;
             float4 t2 = (float4)(0.0f);
@@ -52,32 +52,20 @@ void conv2d(
                     const int at5 = at4 + s0;
                     const int at8 = at7 + s0;
                     {
-                        const float input_0 = input_local[(r0*18 + at5)*5];
-                        const float input_1 = input_local[(r0*18 + at5 + 1)*5];
+                        const float4 input_0 = vload4(0, input_local + (r0*18 + at5)*4);
+                        const float4 input_1 = vload4(0, input_local + (r0*18 + at5 + 1)*4);
                         const float4 weight_2 = read_imagef(weight, ws_border_zero, (int2)(at8, k0));
-                        acc0 = fma((float4)(input_0), weight_2, acc0);
-                        acc1 = fma((float4)(input_1), weight_2, acc1);
-                    }
-                    {
-                        const float input_0 = input_local[(r0*18 + at5)*5 + 1];
-                        const float input_1 = input_local[(r0*18 + at5 + 1)*5 + 1];
-                        const float4 weight_2 = read_imagef(weight, ws_border_zero, (int2)(at8 + 9, k0));
-                        acc0 = fma((float4)(input_0), weight_2, acc0);
-                        acc1 = fma((float4)(input_1), weight_2, acc1);
-                    }
-                    {
-                        const float input_0 = input_local[(r0*18 + at5)*5 + 2];
-                        const float input_1 = input_local[(r0*18 + at5 + 1)*5 + 2];
-                        const float4 weight_2 = read_imagef(weight, ws_border_zero, (int2)(at8 + 18, k0));
-                        acc0 = fma((float4)(input_0), weight_2, acc0);
-                        acc1 = fma((float4)(input_1), weight_2, acc1);
-                    }
-                    {
-                        const float input_0 = input_local[(r0*18 + at5)*5 + 3];
-                        const float input_1 = input_local[(r0*18 + at5 + 1)*5 + 3];
-                        const float4 weight_2 = read_imagef(weight, ws_border_zero, (int2)(at8 + 27, k0));
-                        acc0 = fma((float4)(input_0), weight_2, acc0);
-                        acc1 = fma((float4)(input_1), weight_2, acc1);
+                        const float4 weight_3 = read_imagef(weight, ws_border_zero, (int2)(at8 + 9, k0));
+                        const float4 weight_4 = read_imagef(weight, ws_border_zero, (int2)(at8 + 18, k0));
+                        const float4 weight_5 = read_imagef(weight, ws_border_zero, (int2)(at8 + 27, k0));
+                        acc0 = fma((float4)(input_0.s0), weight_2, acc0);
+                        acc1 = fma((float4)(input_1.s0), weight_2, acc1);
+                        acc0 = fma((float4)(input_0.s1), weight_3, acc0);
+                        acc1 = fma((float4)(input_1.s1), weight_3, acc1);
+                        acc0 = fma((float4)(input_0.s2), weight_4, acc0);
+                        acc1 = fma((float4)(input_1.s2), weight_4, acc1);
+                        acc0 = fma((float4)(input_0.s3), weight_5, acc0);
+                        acc1 = fma((float4)(input_1.s3), weight_5, acc1);
                     }
                 }
             }
@@ -89,8 +77,8 @@ void conv2d(
         if (at2 < 18 && at1 - 1 >= 0 && (uint)(at0 - 1) < 15u) copied0 = read_imagef(input, ws_border_zero, (int2)(at0 - 1, at1 + 25));
         float4 copied1 = (float4)(0.0f);
         if (lk_1 + 2 < 3 && at2 < 18 && at1 + 1 < 13 && (uint)(at0 - 1) < 15u) copied1 = read_imagef(input, ws_border_zero, (int2)(at0 - 1, at1 + 27));
-        if (at2 < 18) vstore4(copied0, 0, input_local + (lk_1*18 + at2)*5);
-        if (lk_1 + 2 < 3 && at2 < 18) vstore4(copied1, 0, input_local + ((lk_1 + 2)*18 + at2)*5);
+        if (at2 < 18) vstore4(copied0, 0, input_local + (lk_1*18 + at2)*4);
+        if (lk_1 + 2 < 3 && at2 < 18) vstore4(copied1, 0, input_local + ((lk_1 + 2)*18 + at2)*4);
     }
     barrier(CLK_LOCAL_MEM_FENCE);
 #pragma unroll 1
@@ -101,18 +89,14 @@ void conv2d(
             const int at9 = at4 + s0;
             const int at11 = at10 + s0;
             {
-                const float input_0 = input_local[(r0*18 + at9)*5];
-                const float input_1 = input_local[(r0*18 + at9 + 1)*5];
+                const float4 input_0 = vload4(0, input_local + (r0*18 + at9)*4);
+                const float4 input_1 = vload4(0, input_local + (r0*18 + at9 + 1)*4);
                 const float4 weight_2 = read_imagef(weight, ws_border_zero, (int2)(at11 + 72, k0));
-                acc0 = fma((float4)(input_0), weight_2, acc0);
-                acc1 = fma((float4)(input_1), weight_2, acc1);
-            }
-            {
-                const float input_0 = input_local[(r0*18 + at9)*5 + 1];
-                const float input_1 = input_local[(r0*18 + at9 + 1)*5 + 1];
-                const float4 weight_2 = read_imagef(weight, ws_border_zero, (int2)(at11 + 81, k0));
-                acc0 = fma((float4)(input_0), weight_2, acc0);
-                acc1 = fma((float4)(input_1), weight_2, acc1);
+                const float4 weight_3 = read_imagef(weight, ws_border_zero, (int2)(at11 + 81, k0));
+                acc0 = fma((float4)(input_0.s0), weight_2, acc0);
+                acc1 = fma((float4)(input_1.s0), weight_2, acc1);
+                acc0 = fma((float4)(input_0.s1), weight_3, acc0);
+                acc1 = fma((float4)(input_1.s1), weight_3, acc1);
             }
         }
     }

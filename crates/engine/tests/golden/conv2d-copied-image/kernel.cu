@@ -9,7 +9,7 @@ extern "C" __global__ void __launch_bounds__(64) conv2d(
     const int lx = threadIdx.x;
     const int lk_0 = threadIdx.y;
     const int lk_1 = threadIdx.z;
-    alignas(16) __shared__ float input_local[1 * 3 * 18 * 5];
+    alignas(16) __shared__ float input_local[1 * 1 * 3 * 18 * 4];
     const int lk = lk_0 + lk_1*4;
     const int k0 = gk*8 + lk;
     const int y0 = gy;
@@ -30,8 +30,8 @@ extern "C" __global__ void __launch_bounds__(64) conv2d(
 #pragma unroll 1
         for (int c0 = 0; c0 < 2; ++c0) {
             __syncthreads();
-            if (at2 < 18) ws_store<ws_back, 4>(input_local + (lk_1*18 + at2)*5, copied0);
-            if (lk_1 + 2 < 3 && at2 < 18) ws_store<ws_back, 4>(input_local + ((lk_1 + 2)*18 + at2)*5, copied1);
+            if (at2 < 18) ws_store<ws_back, 16>(input_local + (lk_1*18 + at2)*4, copied0);
+            if (lk_1 + 2 < 3 && at2 < 18) ws_store<ws_back, 16>(input_local + ((lk_1 + 2)*18 + at2)*4, copied1);
             __syncthreads();
             const int at3 = at1 + c0*13;
             ws_vec<float, 4> t2 = ws_vec<float, 4>{};
@@ -49,32 +49,20 @@ extern "C" __global__ void __launch_bounds__(64) conv2d(
                     const int at5 = at4 + s0;
                     const int at8 = at7 + s0;
                     {
-                        const float input_0 = input_local[(r0*18 + at5)*5];
-                        const float input_1 = input_local[(r0*18 + at5 + 1)*5];
+                        const ws_vec<float, 4> input_0 = ws_load<4, 16>(input_local + (r0*18 + at5)*4);
+                        const ws_vec<float, 4> input_1 = ws_load<4, 16>(input_local + (r0*18 + at5 + 1)*4);
                         const ws_vec<float, 4> weight_2 = ws_texel<float>(weight, at8, k0);
-                        acc0 = ws_fma(ws_splat<4>(input_0), weight_2, acc0);
-                        acc1 = ws_fma(ws_splat<4>(input_1), weight_2, acc1);
-                    }
-                    {
-                        const float input_0 = input_local[(r0*18 + at5)*5 + 1];
-                        const float input_1 = input_local[(r0*18 + at5 + 1)*5 + 1];
-                        const ws_vec<float, 4> weight_2 = ws_texel<float>(weight, at8 + 9, k0);
-                        acc0 = ws_fma(ws_splat<4>(input_0), weight_2, acc0);
-                        acc1 = ws_fma(ws_splat<4>(input_1), weight_2, acc1);
-                    }
-                    {
-                        const float input_0 = input_local[(r0*18 + at5)*5 + 2];
-                        const float input_1 = input_local[(r0*18 + at5 + 1)*5 + 2];
-                        const ws_vec<float, 4> weight_2 = ws_texel<float>(weight, at8 + 18, k0);
-                        acc0 = ws_fma(ws_splat<4>(input_0), weight_2, acc0);
-                        acc1 = ws_fma(ws_splat<4>(input_1), weight_2, acc1);
-                    }
-                    {
-                        const float input_0 = input_local[(r0*18 + at5)*5 + 3];
-                        const float input_1 = input_local[(r0*18 + at5 + 1)*5 + 3];
-                        const ws_vec<float, 4> weight_2 = ws_texel<float>(weight, at8 + 27, k0);
-                        acc0 = ws_fma(ws_splat<4>(input_0), weight_2, acc0);
-                        acc1 = ws_fma(ws_splat<4>(input_1), weight_2, acc1);
+                        const ws_vec<float, 4> weight_3 = ws_texel<float>(weight, at8 + 9, k0);
+                        const ws_vec<float, 4> weight_4 = ws_texel<float>(weight, at8 + 18, k0);
+                        const ws_vec<float, 4> weight_5 = ws_texel<float>(weight, at8 + 27, k0);
+                        acc0 = ws_fma(ws_splat<4>(input_0[0]), weight_2, acc0);
+                        acc1 = ws_fma(ws_splat<4>(input_1[0]), weight_2, acc1);
+                        acc0 = ws_fma(ws_splat<4>(input_0[1]), weight_3, acc0);
+                        acc1 = ws_fma(ws_splat<4>(input_1[1]), weight_3, acc1);
+                        acc0 = ws_fma(ws_splat<4>(input_0[2]), weight_4, acc0);
+                        acc1 = ws_fma(ws_splat<4>(input_1[2]), weight_4, acc1);
+                        acc0 = ws_fma(ws_splat<4>(input_0[3]), weight_5, acc0);
+                        acc1 = ws_fma(ws_splat<4>(input_1[3]), weight_5, acc1);
                     }
                 }
             }
@@ -86,8 +74,8 @@ extern "C" __global__ void __launch_bounds__(64) conv2d(
         if (at2 < 18 && at1 - 1 >= 0 && (unsigned)(at0 - 1) < 15u) copied0 = ws_texel<float>(input, at0 - 1, at1 + 25);
         ws_vec<float, 4> copied1 = ws_vec<float, 4>{};
         if (lk_1 + 2 < 3 && at2 < 18 && at1 + 1 < 13 && (unsigned)(at0 - 1) < 15u) copied1 = ws_texel<float>(input, at0 - 1, at1 + 27);
-        if (at2 < 18) ws_store<ws_back, 4>(input_local + (lk_1*18 + at2)*5, copied0);
-        if (lk_1 + 2 < 3 && at2 < 18) ws_store<ws_back, 4>(input_local + ((lk_1 + 2)*18 + at2)*5, copied1);
+        if (at2 < 18) ws_store<ws_back, 16>(input_local + (lk_1*18 + at2)*4, copied0);
+        if (lk_1 + 2 < 3 && at2 < 18) ws_store<ws_back, 16>(input_local + ((lk_1 + 2)*18 + at2)*4, copied1);
     }
     __syncthreads();
 #pragma unroll 1
@@ -98,18 +86,14 @@ extern "C" __global__ void __launch_bounds__(64) conv2d(
             const int at9 = at4 + s0;
             const int at11 = at10 + s0;
             {
-                const float input_0 = input_local[(r0*18 + at9)*5];
-                const float input_1 = input_local[(r0*18 + at9 + 1)*5];
+                const ws_vec<float, 4> input_0 = ws_load<4, 16>(input_local + (r0*18 + at9)*4);
+                const ws_vec<float, 4> input_1 = ws_load<4, 16>(input_local + (r0*18 + at9 + 1)*4);
                 const ws_vec<float, 4> weight_2 = ws_texel<float>(weight, at11 + 72, k0);
-                acc0 = ws_fma(ws_splat<4>(input_0), weight_2, acc0);
-                acc1 = ws_fma(ws_splat<4>(input_1), weight_2, acc1);
-            }
-            {
-                const float input_0 = input_local[(r0*18 + at9)*5 + 1];
-                const float input_1 = input_local[(r0*18 + at9 + 1)*5 + 1];
-                const ws_vec<float, 4> weight_2 = ws_texel<float>(weight, at11 + 81, k0);
-                acc0 = ws_fma(ws_splat<4>(input_0), weight_2, acc0);
-                acc1 = ws_fma(ws_splat<4>(input_1), weight_2, acc1);
+                const ws_vec<float, 4> weight_3 = ws_texel<float>(weight, at11 + 81, k0);
+                acc0 = ws_fma(ws_splat<4>(input_0[0]), weight_2, acc0);
+                acc1 = ws_fma(ws_splat<4>(input_1[0]), weight_2, acc1);
+                acc0 = ws_fma(ws_splat<4>(input_0[1]), weight_3, acc0);
+                acc1 = ws_fma(ws_splat<4>(input_1[1]), weight_3, acc1);
             }
         }
     }

@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::{Case, execute, interpret, judge, skip};
+use common::{Case, copied_images, execute, interpret, judge, skip};
 use fastrand::Rng;
 use std::collections::BTreeSet;
 use warpsight_generate::operators::parse_operator;
@@ -30,14 +30,6 @@ const CASES: usize = 14;
 /// Those of them that a driver compiles.
 const COMPILED: usize = 3;
 
-/// Inputs that a configuration copies from images.
-fn copied(family: &ScheduleFamily, config: &Config) -> usize {
-    let own = family.space().describe(config);
-    let Some(KnobValue::Label(stage)) = own.get("stage") else { return 0 };
-    let places = family.expr().inputs.iter().zip(family.places(config).expect("legal"));
-    places.filter(|(tensor, place)| place.is_image() && stage.split('+').any(|name| *name == *tensor.name)).count()
-}
-
 /// Configurations of an operator that copy images, of many schedules, and of as many kinds as there are.
 fn drawn(text: &str, n: usize) -> Vec<Case> {
     let mut rng = Rng::with_seed(n as u64);
@@ -45,7 +37,8 @@ fn drawn(text: &str, n: usize) -> Vec<Case> {
     let expr = parse_operator(text).expect("an operator").steps.remove(0);
     let family = || ScheduleFamily::by(expr.clone(), passes);
     let own = family();
-    let mut all: Vec<Config> = own.sample(n as u64, 1500, Meeting::ANY).into_iter().filter(|config| copied(&own, config) > 0).collect();
+    let mut all: Vec<Config> =
+        own.sample(n as u64, 1500, Meeting::ANY).into_iter().filter(|config| copied_images(&own, config) > 0).collect();
     rng.shuffle(&mut all);
     // Not a dozen of one kind.
     let mut seen = BTreeSet::new();
@@ -61,7 +54,7 @@ fn kind(family: &ScheduleFamily, config: &Config) -> (usize, bool, bool, Vec<Pla
     let own = family.space().describe(config);
     let ahead = own.get("stage_ahead") == Some(&KnobValue::Label("trip".into()));
     let nested = own.get("stage_trips").is_some_and(|trips| *trips != KnobValue::Number(1));
-    (copied(family, config), ahead, nested, family.places(config).expect("legal"))
+    (copied_images(family, config), ahead, nested, family.places(config).expect("legal"))
 }
 
 /// Whether interpreter, simulators, to the bit, and a driver compute a case.

@@ -32,6 +32,8 @@ fn operators() -> Vec<(&'static str, Operator)> {
     vec![
         ("conv2d-3x3", parse("conv2d n=1 c=6 h=14 w=14 k=8 r=3 s=3 stride=1 pad=1")),
         ("conv2d-1x1-images", parse("conv2d n=1 c=16 h=7 w=9 k=24 r=1 s=1")),
+        // Of ten channels two trips copy a texel at each place; of the last one two channels are read.
+        ("conv2d-copied-image", parse("conv2d n=1 c=10 h=13 w=15 k=32 r=3 s=3 stride=1 pad=1")),
         ("conv2d-1x1-halves", parse("conv2d n=1 c=16 h=7 w=9 k=24 r=1 s=1 dtype=f16")),
         ("dwconv2d", parse("dwconv2d n=1 c=8 h=13 w=16 r=3 s=3 stride=1 pad=1")),
         // Rows and columns end with the image: no bound is asked.

@@ -47,6 +47,10 @@ fn family(text: &str) -> ScheduleFamily {
     ScheduleFamily::new(parse_operator(text).expect("an operator").steps.remove(0))
 }
 
+/// Seeds of the optima that are planted, and searches for each.
+const OPTIMA: std::ops::RangeInclusive<u64> = 3..=5;
+const SEEDS: u64 = 3;
+
 /// A model that knows nothing of schedules.
 fn judge(profile: &Profile) -> Judge<'_> {
     Judge { profile, model: &Roofline, allowance: Allowance::of(profile), passes: Passes::default(), top: 1, runs: 1 }
@@ -104,23 +108,25 @@ impl Ground {
     }
 }
 
+/// Geometric means over planted optima and seeds: single searches end up to a half apart, and which optima are planted follows what is drawn
+/// of a space.
 #[test]
 fn guided_searches_find_what_chance_does_not() {
-    let mut all = vec![];
-    for (text, seed) in [("matmul m=64 n=64 k=64", 3), ("conv2d n=1 c=16 h=16 w=16 k=32 r=3 s=3 stride=1 pad=1", 5)] {
-        let ground = Ground::new(text, seed);
-        let learners: [(Strategy, &dyn Learner); 4] =
-            [(Strategy::Random, &Idle), (Strategy::Evolutionary, &Idle), (Strategy::Evolutionary, &Grown), (Strategy::Anneal, &Grown)];
-        let mean = |(strategy, learner): (Strategy, &dyn Learner)| {
-            (1..=3).map(|seed| ground.over(strategy, learner, seed).ln()).sum::<f64>() / 3.0
-        };
-        all.push(learners.map(|own| mean(own).exp()));
-    }
+    let learners: [(Strategy, &dyn Learner); 4] =
+        [(Strategy::Random, &Idle), (Strategy::Evolutionary, &Idle), (Strategy::Evolutionary, &Grown), (Strategy::Anneal, &Grown)];
+    let all = ["matmul m=64 n=64 k=64", "conv2d n=1 c=16 h=16 w=16 k=32 r=3 s=3 stride=1 pad=1"].map(|text| {
+        let grounds: Vec<Ground> = OPTIMA.map(|seed| Ground::new(text, seed)).collect();
+        learners.map(|(strategy, learner)| {
+            let found = grounds.iter().flat_map(|ground| (1..=SEEDS).map(|seed| ground.over(strategy, learner, seed).ln()));
+            (found.sum::<f64>() / (grounds.len() as f64 * SEEDS as f64)).exp()
+        })
+    });
     println!("random, evolution that learns nothing, evolution, annealing over the best: {all:.2?}");
-    for [random, idle, evolution, anneal] in all {
-        assert!(evolution < 0.75 * random && anneal < 0.85 * random, "{random} {evolution} {anneal}");
-        assert!(evolution <= 1.02 * idle && evolution < 1.6, "{idle} {evolution}");
+    for [random, _, evolution, anneal] in all {
+        assert!(evolution < 0.75 * random && anneal < 0.85 * random && evolution < 1.6, "{random} {evolution} {anneal}");
     }
+    let [idle, evolution] = [1, 2].map(|own| all.map(|means| means[own]).iter().product::<f64>().sqrt());
+    assert!(evolution < 0.9 * idle, "{idle} {evolution}");
 }
 
 /// What is known counts as tried, is not tried again, and equal searches are equal.

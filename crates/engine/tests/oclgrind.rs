@@ -7,11 +7,12 @@
 mod common;
 
 use common::draw::KINDS;
-use common::{Case, any_config, execute, judge, skip};
+use common::{Case, any_config, copied_images, execute, judge, skip};
 use fastrand::Rng;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use warpsight_generate::ScheduleFamily;
+use warpsight_generate::operators::parse_operator;
+use warpsight_generate::{Meeting, ScheduleFamily};
 use warpsight_ir::{Checked, Config, Scalar, text};
 use warpsight_run::{Code, Device, Init, Job, LaunchSpec, MemoryKind, MemorySpec, Options};
 
@@ -19,6 +20,10 @@ use warpsight_run::{Code, Device, Init, Job, LaunchSpec, MemoryKind, MemorySpec,
 const CHILD: &str = "WARPSIGHT_UNDER_OCLGRIND";
 /// Multiply-adds of an operator, at most.
 const WORK: usize = 200;
+
+/// Operators large enough for groups that copy images to local memory, and configurations of each that do.
+const COPIED: [&str; 2] = ["conv2d n=1 c=9 h=5 w=7 k=12 r=3 s=3 pad=1", "matmul m=17 n=20 k=21 transpose_right=1 weights=none"];
+const OF_COPIES: usize = 4;
 
 /// Faults that pass validation: (name, the check that finds it, what oclgrind says, what the kernel does to x and y of 8 elements).
 const FAULTS: [(&str, &str, &str, &str); 4] = [
@@ -78,6 +83,17 @@ fn operators(device: &mut dyn Device, images: bool) {
                 let name = format!("{}_{}_{}_{number}", kind.name, expr.name, element.name());
                 watch(device, &Case::new(name, ScheduleFamily::new(expr.clone()), config, rng.u64(..)));
             }
+        }
+    }
+    for (n, text) in COPIED.into_iter().enumerate().filter(|_| images) {
+        let family = || ScheduleFamily::new(parse_operator(text).expect("an operator").steps.remove(0));
+        let own = family();
+        let mut drawn = own.sample(n as u64, 300, Meeting::ANY);
+        Rng::with_seed(n as u64).shuffle(&mut drawn);
+        let copies: Vec<Config> = drawn.into_iter().filter(|config| copied_images(&own, config) > 0).take(OF_COPIES).collect();
+        assert_eq!(copies.len(), OF_COPIES, "{text}");
+        for (number, config) in copies.into_iter().enumerate() {
+            watch(device, &Case::new(format!("copied_{n}_{number}"), family(), config, 1));
         }
     }
 }

@@ -49,6 +49,9 @@ impl Work {
     }
 }
 
+/// See [`ScheduleFamily::legal`].
+type Legal = SmallVec<[SmallVec<[bool; 8]>; 5]>;
+
 /// The named steps of lowering, in order; each can be dumped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lowering {
@@ -134,14 +137,17 @@ impl ScheduleFamily {
         let draws = (0..schedules * DRAWS).filter_map(move |_| {
             let values: Vec<i32> = knobs.iter().map(|knob| knob.values[rng.usize(..knob.values.len())]).collect();
             let schedule = self.knobs.loops(&self.expr, &values)?;
-            let may = || meeting.allows(self.knobs.meets(&values)) && Nest::can_meet(&self.expr, schedule.clone());
-            (!schedule.meets() || may()).then_some((values, schedule))
+            let (meets, copies) = (schedule.meets(), !schedule.stages.is_empty());
+            if meets && !(meeting.allows(self.knobs.meets(&values)) && Nest::can_meet(&self.expr, schedule.clone())) {
+                return None;
+            }
+            let legal = self.legal(schedule);
+            let legal = ConfigSpace::combine(places).filter(|places| self.allows(&legal, &values, places));
+            let configs: Vec<Config> = legal.map(|places| Config([&values[..], &places].concat())).collect();
+            // Nothing is drawn where what is copied lies nowhere.
+            (!copies || !configs.is_empty()).then_some(configs)
         });
-        draws.take(schedules).flat_map(move |(values, schedule)| {
-            let legal = self.legal_places(schedule, &values);
-            let legal = ConfigSpace::combine(places).filter(|places| legal(places));
-            legal.map(|places| Config([&values[..], &places].concat())).collect::<Vec<_>>()
-        })
+        draws.take(schedules).flatten()
     }
 
     /// Legal configurations.
@@ -217,22 +223,28 @@ impl ScheduleFamily {
     pub fn works(&self, meeting: Meeting) -> impl Iterator<Item = Work> + '_ {
         self.knobs.works(&self.expr, meeting).flat_map(|(values, arrangements)| {
             let mut works: Vec<Work> = vec![];
+            // Which of them has the places of which arrangements.
+            let mut known: Vec<(Option<Legal>, usize)> = vec![];
             for (arrangement, schedule) in arrangements {
                 if schedule.meets() && !Nest::can_meet(&self.expr, schedule.clone()) {
                     continue;
                 }
-                // Arrangements decide on places only where coordinates come near the end of 32 bits.
-                let places = match works.first() {
-                    Some(first) if self.small => first.places.clone(),
-                    _ => {
-                        let legal = self.legal_places(schedule, &values);
-                        ConfigSpace::combine(self.knobs.places()).filter(|places| legal(places)).collect()
-                    }
-                };
-                match works.iter_mut().find(|work| work.places == places) {
-                    Some(work) => work.arrangements.push(arrangement),
-                    None => works.push(Work { values: values.clone(), arrangements: vec![arrangement], places }),
+                // Arrangements decide on places only of what is copied, and where coordinates come near the end of 32 bits.
+                if let Some(first) = works.first_mut().filter(|_| self.small && schedule.stages.is_empty()) {
+                    first.arrangements.push(arrangement);
+                    continue;
                 }
+                let legal = self.legal(schedule);
+                let at = known.iter().find(|own| own.0 == legal).map(|own| own.1).unwrap_or_else(|| {
+                    let places = ConfigSpace::combine(self.knobs.places()).filter(|places| self.allows(&legal, &values, places)).collect();
+                    let at = works.iter().position(|work| work.places == places).unwrap_or(works.len());
+                    if at == works.len() {
+                        works.push(Work { values: values.clone(), arrangements: vec![], places });
+                    }
+                    known.push((legal, at));
+                    at
+                });
+                works[at].arrangements.push(arrangement);
             }
             works
         })
@@ -259,13 +271,13 @@ impl ScheduleFamily {
         })
     }
 
-    /// Which settings of the knobs of places are legal beside values of the others, or of the first of these, which make this schedule.
-    fn legal_places<'a>(&'a self, schedule: Schedule, values: &'a [i32]) -> impl Fn(&[i32]) -> bool + 'a {
+    /// Where tensors may lie under a schedule, by the number of the place, then of the tensor, which has its last place where it has fewer.
+    /// `None` where one that is in one place alone cannot be there.
+    fn legal(&self, schedule: Schedule) -> Option<Legal> {
         let placeable = &self.knobs.placeable;
         let most = placeable.iter().map(|(_, places)| places.len()).max().unwrap_or(1);
         let mut nest = Nest::placed(&self.expr, schedule);
-        // Where each tensor has the place of this number, or its last one.
-        let legal: SmallVec<[_; 5]> = (0..most)
+        let legal: Legal = (0..most)
             .map(|place| {
                 placeable.iter().for_each(|(t, places)| nest.put(*t, places[place.min(places.len() - 1)]));
                 let mut legal = nest.legal();
@@ -273,11 +285,13 @@ impl ScheduleFamily {
                 legal
             })
             .collect();
-        let fixed = (0..=self.expr.inputs.len()).all(|t| placeable.iter().any(|own| own.0 == t) || legal[0][t]);
-        move |places| {
-            let own = placeable.iter().zip(places).all(|((t, _), &place)| legal[place as usize][*t]);
-            fixed && own && self.knobs.agree(values, places)
-        }
+        (0..=self.expr.inputs.len()).all(|t| placeable.iter().any(|own| own.0 == t) || legal[0][t]).then_some(legal)
+    }
+
+    /// Whether a setting of the knobs of places is legal beside values of the others, or of the first of these.
+    fn allows(&self, legal: &Option<Legal>, values: &[i32], places: &[i32]) -> bool {
+        let lie = |legal: &Legal| self.knobs.placeable.iter().zip(places).all(|((t, _), &place)| legal[place as usize][*t]);
+        legal.as_ref().is_some_and(lie) && self.knobs.agree(values, places)
     }
 
     fn not_legal(&self, config: &Config) -> LowerError {
@@ -296,13 +310,13 @@ pub(crate) struct Outlines<'a> {
     family: &'a ScheduleFamily,
     /// Of the last configuration, values of the knobs before those of places, and the schedule that these make, if it is legal.
     known: Option<(Vec<i32>, Option<Schedule>)>,
-    /// The nest of that, if it was asked for, and what its outlines have in common.
-    nest: Option<(Option<Nest<'a>>, Shared)>,
+    /// Nests of that with what their outlines have in common, by where tensors lie that are copied.
+    nests: Vec<(SmallVec<[Place; 8]>, Option<Nest<'a>>, Shared)>,
 }
 
 impl<'a> Outlines<'a> {
     pub(crate) fn of(family: &'a ScheduleFamily) -> Self {
-        Self { family, known: None, nest: None }
+        Self { family, known: None, nests: vec![] }
     }
 
     /// The schedule of a configuration; `None` where it is not legal.
@@ -311,7 +325,7 @@ impl<'a> Outlines<'a> {
         let values = knobs.values(config)?;
         if self.known.as_ref().is_none_or(|known| known.0 != values) {
             self.known = Some((values.to_vec(), knobs.loops(expr, values)));
-            self.nest = None;
+            self.nests.clear();
         }
         let schedule = self.known.as_mut()?.1.as_mut()?;
         knobs.place(expr, config, schedule).then_some(&*schedule)
@@ -323,10 +337,14 @@ impl<'a> Outlines<'a> {
         // What is found through data is described by the Program alone.
         let schedule = self.known.as_ref().and_then(|known| known.1.as_ref()).filter(|_| *plain);
         let found = schedule.and_then(|schedule| {
-            let (nest, shared) = self.nest.get_or_insert_with(|| {
-                let buffers = SmallVec::from_elem(Place::Buffer, schedule.places.len());
-                (Nest::open(expr, Schedule { places: buffers, ..schedule.clone() }, *passes), Shared::default())
+            let copied = |(t, &place)| if schedule.copies(t) { place } else { Place::Buffer };
+            let places: SmallVec<[Place; 8]> = schedule.places.iter().enumerate().map(copied).collect();
+            let at = self.nests.iter().position(|own| own.0 == places).unwrap_or_else(|| {
+                let nest = Nest::open(expr, Schedule { places: places.clone(), ..schedule.clone() }, *passes);
+                self.nests.push((places, nest, Shared::default()));
+                self.nests.len() - 1
             });
+            let (_, nest, shared) = &mut self.nests[at];
             let nest = nest.as_mut()?;
             schedule.places.iter().enumerate().for_each(|(tensor, &place)| nest.put(tensor, place));
             outline(nest, shared)

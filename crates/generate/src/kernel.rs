@@ -19,7 +19,7 @@ use warpsight_ir::{
 
 /// The Kernel of a configuration as coarse counts need it: accesses that differ in constants only are one or two, which stand for all.
 /// `None` where accesses are no product of what dimensions add. Of plain expressions ([`TensorExpr::is_plain`](crate::TensorExpr::is_plain)).
-/// `shared` is of all nests of one schedule, which differ in where tensors lie.
+/// `shared` is of all nests of one schedule, which differ in where tensors lie that are not copied.
 pub fn outline(nest: &Nest, shared: &mut Shared) -> Option<Kernel> {
     let texels = nest.deep_in_texels();
     let steps = shared.steps[usize::from(texels)].get_or_insert_with(|| Rc::new(Stepped::of(nest)));
@@ -434,7 +434,8 @@ impl<'a> Reader<'a> {
         };
         let tensor = self.nest.templates[own.template].tensor as u16;
         let load = |own: &Copied| {
-            let own = access(tensor, AccessKind::Load, &own.load, own.width, &[&own.part, &own.tensor])?;
+            let width = if self.nest.layouts[usize::from(tensor)].is_image() { 1 } else { own.width };
+            let own = access(tensor, AccessKind::Load, &own.load, width, &[&own.part, &own.tensor])?;
             Some(AccessRef { ahead: chunk.ahead.is_some(), ..own })
         };
         both(load(first)?, if number > 1 { Some(load(last)?) } else { None }, number, loads);

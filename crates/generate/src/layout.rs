@@ -292,7 +292,7 @@ impl Layout {
 
     /// The same of forms that are multiples, as far as they vary, of the strides of the parts of their dimensions: then the varying part of
     /// each coordinate is that of the form divided by the stride. `None` where one exceeds its numbers.
-    pub fn varying(&self, dims: &[Coord]) -> Option<Coords> {
+    pub fn varying<V: Clone + Ord>(&self, dims: &[Affine<V>]) -> Option<SmallVec<[Affine<V>; 4]>> {
         let digit = |axis: &MemoryAxis| {
             let larger =
                 self.axes.iter().filter(|other| other.dim == axis.dim && other.stride > axis.stride).map(|other| other.stride).min();
@@ -303,7 +303,7 @@ impl Layout {
             None => Some(self.axes.iter().map(digit).collect()),
             Some(pair) => {
                 let linear = |axes: &[MemoryAxis]| {
-                    let (mut sum, mut stride) = (Coord::default(), 1_i64);
+                    let (mut sum, mut stride) = (Affine::default(), 1_i64);
                     for axis in axes.iter().rev() {
                         sum.add(&digit(axis), stride)?;
                         stride = axis.extent.checked_mul(stride)?;
@@ -313,6 +313,12 @@ impl Layout {
                 pair.into_iter().map(linear).collect()
             }
         }
+    }
+
+    /// The coordinates of such forms with their constants.
+    pub fn place<V: Clone + Ord>(&self, dims: &[Affine<V>]) -> Option<SmallVec<[Affine<V>; 4]>> {
+        let constants: SmallVec<[i64; 5]> = dims.iter().map(|form| form.constant).collect();
+        Some(self.varying(dims)?.iter().zip(self.coords(&constants)).map(|(form, constant)| form.with_constant(constant)).collect())
     }
 
     /// The element's position in the argument, in elements (for images: texel·4 + component).

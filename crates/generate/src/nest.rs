@@ -150,7 +150,7 @@ impl<'a> Nest<'a> {
         nest.legal().iter().all(|own| *own).then_some(nest)
     }
 
-    /// The same wherever tensors can lie, which is asked of each place: what is copied lies in buffers.
+    /// The same wherever tensors can lie, which is asked of each place.
     pub fn open(expr: &'a TensorExpr, schedule: Schedule, passes: Passes) -> Option<Self> {
         if !schedule.is_valid(expr) {
             return None;
@@ -202,7 +202,8 @@ impl<'a> Nest<'a> {
         legal
     }
 
-    /// Puts a tensor elsewhere; what work-items of a group do together stays as it is.
+    /// Puts a tensor elsewhere; what work-items of a group do together stays as it is, so that of one that they copy only
+    /// [`Nest::legal`] is right then.
     pub fn put(&mut self, tensor: usize, place: Place) {
         if self.schedule.places[tensor] == place {
             return;
@@ -215,9 +216,9 @@ impl<'a> Nest<'a> {
         }
     }
 
-    /// Whether work-items of a group can meet as a schedule says: copy tensors, which then lie in buffers, to local memory, and be numbered so.
+    /// Whether work-items of a group can be numbered so that they meet as a schedule says; what they copy is asked of each place.
     pub fn can_meet(expr: &'a TensorExpr, schedule: Schedule) -> bool {
-        Self::placed(expr, schedule).meets()
+        Self::placed(expr, schedule).cut_lanes(&[]).is_some()
     }
 
     /// How work-items of a group meet; whether they can.
@@ -368,8 +369,8 @@ impl<'a> Nest<'a> {
             // That is what rows are.
             return false;
         }
-        if self.schedule.copies(tensor) && self.schedule.places[tensor] != Place::Buffer {
-            return false;
+        if self.schedule.copies(tensor) {
+            return self.ends_well(tensor, index) && self.near(index, layout) && self.staged(tensor, index).is_some();
         }
         let gathered = reduced && self.width() > WIDEST_GATHER && self.lane_kind(tensor, index) == LaneKind::Apart;
         !gathered && self.finds(tensor, index)
@@ -377,8 +378,12 @@ impl<'a> Nest<'a> {
 
     /// Whether elements can be read, or found from there on, where their tensor lies.
     fn finds(&self, tensor: usize, index: &[Index]) -> bool {
-        let layout = &self.layouts[tensor];
-        layout.block().is_none_or(|block| !self.meets_tail(tensor, block, &index[block.0])) && self.holds(index, layout)
+        self.ends_well(tensor, index) && self.holds(index, &self.layouts[tensor])
+    }
+
+    /// Whether a bound on whole blocks gives zero behind the end of the packed dimension, wherever points of the expression read there.
+    fn ends_well(&self, tensor: usize, index: &[Index]) -> bool {
+        self.layouts[tensor].block().is_none_or(|block| !self.meets_tail(tensor, block, &index[block.0]))
     }
 
     /// Whether the places of an index in memory are affine in the numbers of blocks, and have 32 bits.
@@ -492,7 +497,7 @@ impl<'a> Nest<'a> {
         let piece = if template.lanes == LaneKind::Apart { 1 } else { layout.together(&offset(0), width) };
         let part = |first: u8| {
             let offsets = offset(i64::from(first));
-            if piece == 1 || layout.is_image() {
+            if piece == 1 || self.texels(t).is_some() {
                 return Part { width: piece, ..self.element(t, offsets, items) };
             }
             Part { item: intern(items, Item { template: t, offsets, width: piece }), start: 0, width: piece }
@@ -515,8 +520,7 @@ impl<'a> Nest<'a> {
 
     /// One element: of a scalar load, or a component of a texel.
     fn element(&self, t: usize, mut offsets: Offsets, items: &mut Items) -> Part {
-        let layout = &self.layouts[self.templates[t].tensor];
-        match layout.block().filter(|_| layout.is_image()) {
+        match self.texels(t) {
             None => Part { item: intern(items, Item { template: t, offsets, width: 1 }), start: 0, width: 1 },
             Some((pack, texel)) => {
                 let component = offsets[pack].rem_euclid(texel);
@@ -549,6 +553,12 @@ impl<'a> Nest<'a> {
     pub fn read_layout(&self, template: usize) -> &Layout {
         let staged = self.staged.iter().find(|own| own.template == template);
         staged.map_or(&self.layouts[self.templates[template].tensor], |own| &own.local)
+    }
+
+    /// The packed dimension of what a load reads in whole texels, and their width: of an image, or of texels that were copied from one.
+    pub fn texels(&self, template: usize) -> Option<(usize, i64)> {
+        let layout = self.read_layout(template);
+        layout.block().filter(|_| layout.is_image() || self.schedule.copies(self.templates[template].tensor))
     }
 
     /// The dimensions of a load that may leave the tensor: (dimension, whether each vector lane is judged by itself). What was copied has

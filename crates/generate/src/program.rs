@@ -340,8 +340,19 @@ impl Writer<'_> {
 
     fn copied(&self, tensor: usize, own: &Copied) -> Expr {
         let guard = own.part.iter().chain(&own.tensor).map(|own| self.within(own)).collect();
-        let index = own.load.iter().map(|form| self.moved(form)).collect();
-        Expr::Load { source: self.expr.inputs[tensor].name.clone(), index, width: own.width, guard }
+        self.read(tensor, own.load.iter().map(|form| self.moved(form)).collect(), own.width, guard)
+    }
+
+    /// A load of an argument where it lies: of elements side by side, or of a texel.
+    fn read(&self, tensor: usize, mut index: Vec<Expr>, width: u8, guard: Vec<Bound>) -> Expr {
+        let source = self.expr.tensor(tensor).name.clone();
+        if !self.nest.layouts[tensor].is_image() {
+            return Expr::Load { source, index, width, guard };
+        }
+        // An image has exactly two coordinates.
+        let y = index.pop().unwrap_or(Expr::int(0));
+        let x = index.pop().unwrap_or(Expr::int(0));
+        Expr::Texel { image: source, x: Box::new(x), y: Box::new(y), guard }
     }
 
     fn stored(&self, tensor: usize, own: &Copied, name: &Name) -> Vec<Stmt> {
@@ -554,21 +565,13 @@ impl Writer<'_> {
         }
         let looped = here.looped;
         let layout = &self.nest.layouts[template.tensor];
-        let source = self.expr.tensor(template.tensor).name.clone();
         let guard = self.nest.bounds(item, looped).into_iter().map(|(d, per_lane)| Bound {
             value: self.coord(&self.places[item.template].dims[d], item.offsets[d], looped),
             extent: Expr::int(layout.extents()[d]),
             per_lane,
         });
-        let guard = guard.collect();
-        let mut index = self.coords(&self.places[item.template].coords, &layout.coords(&item.offsets), looped);
-        if !layout.is_image() {
-            return Expr::Load { source, index, width: item.width, guard };
-        }
-        // An image has exactly two coordinates.
-        let y = index.pop().unwrap_or(Expr::int(0));
-        let x = index.pop().unwrap_or(Expr::int(0));
-        Expr::Texel { image: source, x: Box::new(x), y: Box::new(y), guard }
+        let index = self.coords(&self.places[item.template].coords, &layout.coords(&item.offsets), looped);
+        self.read(template.tensor, index, item.width, guard.collect())
     }
 
     fn coords(&self, variable: &Coords, constants: &[i64], looped: &[bool]) -> Vec<Expr> {

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 use warpsight_generate::indices::for_each_index;
+use warpsight_generate::knobs::Knobs;
 use warpsight_generate::layout::{Layout, packed_dim};
 use warpsight_generate::operators::parse_operator;
 use warpsight_generate::{Meeting, Pass, Passes, Place, Role, ScheduleFamily, Tensor};
 use warpsight_ir::interpret::interpret;
-use warpsight_ir::{Bindings, Checked, Config, Expr, Family, ParamKind, Program, Scalar, Stmt};
+use warpsight_ir::{Bindings, Border, Bound, Checked, Config, Expr, Family, ParamKind, Program, Scalar, Stmt};
 
 const PLACES: [Place; 5] = [Place::Image, Place::Column, Place::Tall(2), Place::Tall(4), Place::Tall(8)];
 
@@ -104,23 +105,29 @@ fn run(program: &Checked) -> Vec<Vec<u8>> {
     bindings.data
 }
 
-/// How many bounds the loads of texels ask, and how many such loads there are.
-fn bounds(program: &Program) -> (usize, usize) {
-    fn of(expr: &Expr, found: &mut (usize, usize)) {
+/// The bounds that each load of a texel asks.
+fn guards(program: &Program) -> Vec<&[Bound]> {
+    fn of<'p>(expr: &'p Expr, found: &mut Vec<&'p [Bound]>) {
         if let Expr::Texel { guard, .. } = expr {
-            *found = (found.0 + guard.len(), found.1 + 1);
+            found.push(guard);
         }
         expr.children().into_iter().for_each(|own| of(own, found));
     }
-    fn all(stmts: &[Stmt], found: &mut (usize, usize)) {
+    fn all<'p>(stmts: &'p [Stmt], found: &mut Vec<&'p [Bound]>) {
         for stmt in stmts {
             stmt.exprs().into_iter().for_each(|own| of(own, found));
             stmt.blocks().into_iter().for_each(|block| all(block, found));
         }
     }
-    let mut found = (0, 0);
+    let mut found = vec![];
     all(&program.body, &mut found);
     found
+}
+
+/// How many bounds the loads of texels ask, and how many such loads there are.
+fn bounds(program: &Program) -> (usize, usize) {
+    let guards = guards(program);
+    (guards.iter().map(|own| own.len()).sum(), guards.len())
 }
 
 fn in_images(family: &ScheduleFamily, config: &Config) -> bool {
@@ -181,5 +188,49 @@ fn bounds_are_left_where_rows_lie_among_channels() {
         assert!(least(text, false).0 > 0, "{text}: padding is always reached");
         assert_eq!(least(text, true).0 > 0, rows, "{text}");
         assert_ne!(least(text, true).1, rows, "{text}: of most configurations");
+    }
+}
+
+/// The same Program on images beside which there is nothing.
+fn borderless(program: Checked) -> Checked {
+    let mut program = program.into_inner();
+    for own in &mut program.params {
+        if let ParamKind::Image { border, .. } = &mut own.kind {
+            *border = Border::None;
+        }
+    }
+    Checked::new(program).expect("valid")
+}
+
+/// Bounds alone keep texels that are copied within their images where tiles of 8, 16 and 32 end beyond a tensor, by one texel, too. A copy asks none
+/// where its last texel begins in the tensor, whatever that has beyond its end.
+#[test]
+fn copies_ask_the_bounds_that_they_need() {
+    for (text, within) in [
+        ("matmul m=20 n=20 k=61 weights=none", 61),
+        ("matmul m=20 n=28 k=50 weights=none", 50),
+        ("matmul m=12 n=20 k=43 transpose_left=1 weights=none", 0),
+        ("matmul m=20 n=20 k=61 transpose_right=1 weights=none", 61),
+        ("conv2d n=2 c=13 h=7 w=9 k=20 r=3 s=3 stride=1 pad=1 weights=none", 13),
+    ] {
+        let expr = parse_operator(text).expect(text).steps.remove(0);
+        let (knobs, family) = (Knobs::of(&expr, Passes::default()), ScheduleFamily::new(expr.clone()));
+        let mut configs = family.sample(3, 1200, Meeting::ANY);
+        configs.retain(|config| {
+            let own = knobs.schedule(&expr, config).expect("legal");
+            own.stages.len() == 2 && own.places[..2].iter().all(|place| place.is_image())
+        });
+        fastrand::Rng::with_seed(3).shuffle(&mut configs);
+        let mut asked = 0;
+        for config in configs.iter().take(30) {
+            let program = borderless(family.lower(config).expect("lowers"));
+            run(&program);
+            let guards = guards(&program);
+            asked += usize::from(guards.iter().any(|own| !own.is_empty()));
+            let needless = guards.iter().copied().flatten().any(|own| within > 0 && own.extent.as_int() == Some(within));
+            assert!(!needless, "{text}\n{}", *program);
+        }
+        println!("{text}: {} configurations, {asked} ask bounds", configs.len());
+        assert!(configs.len() >= 20 && asked >= 10, "{text}: {} {asked}", configs.len());
     }
 }

@@ -156,6 +156,10 @@ fn tiled(name: &str, text: &str) -> Vec<TensorExpr> {
     own.operator.steps.into_iter().filter(|step| step.coefficients.is_some()).collect()
 }
 
+fn direct(text: &str) -> TensorExpr {
+    parse_operator(text).expect("an operator").steps.remove(0)
+}
+
 fn expressions() -> Vec<TensorExpr> {
     let tiles =
         [tiled("winograd2", "conv2d n=1 c=8 h=9 w=13 k=12 r=3 s=3 pad=1"), tiled("winograd4", "conv2d n=2 c=4 h=7 w=9 k=8 r=3 s=3 pad=1")];
@@ -183,6 +187,9 @@ fn expressions() -> Vec<TensorExpr> {
         // A part of a copy is left, of which several trips are made and a rest.
         matmul(40, 24, 61),
         conv(45, 6, 9, 20, 3, 1),
+        // Images: a batch, channels that make no whole texels, and an operand that is read across its rows.
+        direct("conv2d n=2 c=10 h=9 w=11 k=10 r=3 s=3 stride=2 pad=1 weights=none"),
+        direct("matmul m=24 n=20 k=45 transpose_right=1 weights=none"),
         halves(13, 20, 37),
         pool(12, 7, 40),
         pointwise(33, 10),
@@ -258,13 +265,22 @@ fn says_the_same(outline: &Kernel, kernel: &Kernel, shown: &impl std::fmt::Debug
     assert_eq!(rest(outline), rest(kernel), "{shown:?}");
 }
 
-/// Configurations drawn of a family: so many of all, as many of those whose work-items meet, and of those whose copies serve several trips, if
-/// there are any.
+/// Whether a configuration copies an image to local memory.
+fn copies_an_image(family: &ScheduleFamily, config: &Config) -> bool {
+    let knobs = family.space().describe(config);
+    let Some(KnobValue::Label(stage)) = knobs.get("stage") else { return false };
+    let image = |name: &str| matches!(knobs.get(&*format!("place_{name}")), Some(KnobValue::Label(place)) if place.starts_with("image"));
+    stage.split('+').any(image)
+}
+
+/// Configurations drawn of a family: so many of all, as many of those whose work-items meet, of those that copy images, and of those whose
+/// copies serve several trips, if there are any.
 fn drawn(family: &ScheduleFamily, rng: &mut fastrand::Rng, number: usize) -> Vec<Config> {
     let (meeting, others): (Vec<Config>, Vec<Config>) = family.configs().partition(|config| family.meets(config) != Meeting::default());
     let trips = family.space().knobs.iter().position(|knob| &*knob.name == "stage_trips");
+    let images: Vec<Config> = meeting.iter().filter(|config| copies_an_image(family, config)).cloned().collect();
     let (nested, meeting): (Vec<Config>, Vec<Config>) = meeting.into_iter().partition(|config| trips.is_some_and(|at| config.0[at] > 1));
-    let lists = [others, meeting, nested].into_iter().filter(|list| !list.is_empty());
+    let lists = [others, meeting, images, nested].into_iter().filter(|list| !list.is_empty());
     lists.flat_map(|list| (0..number).map(|_| rng.choice(&list).expect("one").clone()).collect::<Vec<_>>()).collect()
 }
 
@@ -272,7 +288,7 @@ fn drawn(family: &ScheduleFamily, rng: &mut fastrand::Rng, number: usize) -> Vec
 fn outlines_stand_for_kernels() {
     let mut rng = fastrand::Rng::with_seed(7);
     let (mut copying, mut sharing, mut nested, mut ahead, mut turns) = (0, 0, 0, 0, 0);
-    let mut sampling = 0;
+    let (mut sampling, mut texels, mut texels_ahead) = (0, 0, 0);
     for expr in expressions() {
         let sampled = ScheduleFamily::by(expr.clone(), Passes::default().set(Pass::Sampler, true));
         let family = ScheduleFamily::new(expr);
@@ -283,6 +299,9 @@ fn outlines_stand_for_kernels() {
             sharing += usize::from(knobs.get("reduction_lanes").is_some_and(|lanes| *lanes != KnobValue::Number(1)));
             nested += usize::from(knobs.get("stage_trips").is_some_and(|trips| *trips != KnobValue::Number(1)));
             ahead += usize::from(knobs.get("stage_ahead") == Some(&KnobValue::Label("trip".into())));
+            let image = copies_an_image(&family, &config);
+            texels += usize::from(image);
+            texels_ahead += usize::from(image && knobs.get("stage_ahead") == Some(&KnobValue::Label("trip".into())));
             turns += usize::from(knobs.get("accumulators").is_some_and(|own| *own != KnobValue::Number(1)));
             says_the_same(&family.outline(&config), &kernel, &knobs);
             let other = sampled.kernel(&config);
@@ -291,6 +310,7 @@ fn outlines_stand_for_kernels() {
         }
     }
     assert!(sampling >= 20, "{sampling} leave bounds to samplers");
+    assert!(texels >= 500 && texels_ahead >= 100, "{texels} copy images, {texels_ahead} of them a trip ahead");
     println!(
         "{copying} copy tensors, {nested} for several trips, {ahead} a trip ahead, {sharing} share reductions, {turns} have accumulators"
     );

@@ -5,7 +5,7 @@ use warpsight_generate::knobs::Knobs;
 use warpsight_generate::nest::Nest;
 use warpsight_generate::operators::parse_operator;
 use warpsight_generate::schedule::{Bind, Loop, Schedule};
-use warpsight_generate::{Lowering, Meeting, Passes, ScheduleFamily, TensorExpr};
+use warpsight_generate::{Lowering, Meeting, Passes, Place, ScheduleFamily, TensorExpr};
 use warpsight_ir::interpret::interpret;
 use warpsight_ir::{AccessKind, Bindings, Checked, Config, Family, Program, Stmt};
 
@@ -114,11 +114,17 @@ fn a_list_is_read_as_loops() {
 
 /// A configuration whose copies serve several trips, with a rest of several trips and less than one.
 fn nested(ahead: bool) -> (TensorExpr, ScheduleFamily, Config) {
-    let expr = expression("matmul m=24 n=20 k=61");
+    nested_from(Place::Buffer, "matmul m=24 n=20 k=61", ahead)
+}
+
+/// The same whose operands are copied from such a place.
+fn nested_from(place: Place, text: &str, ahead: bool) -> (TensorExpr, ScheduleFamily, Config) {
+    let expr = expression(text);
     let (knobs, family) = (Knobs::of(&expr, Passes::default()), ScheduleFamily::new(expr.clone()));
     let config = family.configs().find(|config| {
         let own = knobs.schedule(&expr, config).expect("legal");
-        own.ahead == ahead && own.stages.len() == 2 && own.width() == 4 && own.nested().is_some_and(|outer| outer.step == 16)
+        let there = own.places[..2] == [place, place];
+        there && own.ahead == ahead && own.stages.len() == 2 && own.width() == 4 && own.nested().is_some_and(|outer| outer.step == 16)
     });
     (expr, family, config.expect("there is one"))
 }
@@ -171,6 +177,7 @@ fn without(stmts: Vec<Stmt>, left_out: usize, met: &mut usize) -> Vec<Stmt> {
 fn a_barrier_left_out_is_a_race() {
     for ahead in [false, true] {
         barriers_are_needed(nested(ahead));
+        barriers_are_needed(nested_from(Place::Image, "matmul m=24 n=20 k=61 weights=none", ahead));
     }
 }
 
@@ -189,6 +196,25 @@ fn barriers_are_needed((expr, family, config): (TensorExpr, ScheduleFamily, Conf
     for barrier in 0..barriers {
         let fault = run(barrier).1.expect_err("a race").to_string();
         assert!(fault.contains("race"), "{barrier}: {fault}");
+    }
+}
+
+/// Of an image each load of a copy is a texel, put beside what other work-items bring; no work-item fetches what it computes with.
+#[test]
+fn texels_are_copied() {
+    for text in ["matmul m=24 n=20 k=61 weights=none", "matmul m=24 n=20 k=61 transpose_left=1 transpose_right=1 weights=none"] {
+        let (_, family, config) = nested_from(Place::Image, text, false);
+        let kernel = family.kernel(&config);
+        let (mut texels, mut put, mut read) = (0, 0, 0);
+        kernel.accesses.each(&mut |access| match (usize::from(access.tensor), access.kind) {
+            (0 | 1, _) => texels += access.times,
+            (2, _) => {}
+            (_, AccessKind::Load) => read += access.times,
+            (_, _) => put += access.times * u32::from(access.width),
+        });
+        assert!(texels > 0 && put == 4 * texels && read > texels, "{text}: {texels} {put} {read}");
+        let loads = family.dump(&config, Lowering::Loads).expect("legal");
+        assert_eq!(loads.lines().filter(|line| line.contains("copy") && line.contains("4 wide")).count(), 4, "{loads}");
     }
 }
 

@@ -9,7 +9,7 @@ use warpsight_engine::network::{Network, Selection};
 use warpsight_engine::verify::Trial;
 use warpsight_generate::{Layout, Place, Role, ScheduleFamily};
 use warpsight_ir::derive::local_bytes;
-use warpsight_ir::{Bindings, Checked, Config, Family, interpret};
+use warpsight_ir::{Bindings, Checked, Config, Family, KnobValue, interpret};
 use warpsight_run::{Contents, Device, Job, JobResult};
 
 /// One expression of an operator, a configuration of it, and data.
@@ -84,6 +84,14 @@ pub fn any_config(family: &ScheduleFamily, rng: &mut Rng) -> Config {
         }
     }
     panic!("{}: no legal configuration", family.name())
+}
+
+/// How many inputs a configuration copies from images to local memory.
+pub fn copied_images(family: &ScheduleFamily, config: &Config) -> usize {
+    let own = family.space().describe(config);
+    let Some(KnobValue::Label(stage)) = own.get("stage") else { return 0 };
+    let places = family.expr().inputs.iter().zip(family.places(config).expect("legal"));
+    places.filter(|(tensor, place)| place.is_image() && stage.split('+').any(|name| *name == *tensor.name)).count()
 }
 
 /// Local memory of the smallest device that networks run on here, an Adreno 640, in bytes: what asks for more is refused.

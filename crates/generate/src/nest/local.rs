@@ -7,9 +7,9 @@ use crate::layout::Layout;
 pub struct Staged {
     /// Position in [`templates`](crate::nest::Nest::templates) of the load that reads the copy.
     pub template: usize,
-    /// How the copy lies in local memory.
+    /// How the copy lies in local memory: rows, or the texels of an image side by side.
     pub local: Layout,
-    /// Elements of one load and, where the copy lies alike, one store.
+    /// Elements of one load, a texel of an image, and, where the copy lies alike, one store.
     pub width: i64,
     /// What a work-item loads of it at a time, in 32-bit registers.
     pub words: u32,

@@ -3,7 +3,7 @@
 use crate::expr::{AxisId, Pass, ScalarExpr};
 use crate::nest::split::Walk;
 use crate::nest::stage::Chunk;
-use crate::nest::{Items, Nest, Offsets, Template, for_each};
+use crate::nest::{Items, Nest, Offsets, for_each};
 use crate::schedule::Bind;
 use smallvec::SmallVec;
 
@@ -290,10 +290,10 @@ impl Nest<'_> {
         parts
     }
 
-    /// Whether some input is an image packed along the deep axis: the only thing that steps know of where tensors lie.
+    /// Whether some input is read in texels along the deep axis: the only thing that steps know of where tensors lie.
     pub fn deep_in_texels(&self) -> bool {
-        let texels = |t: &Template| self.layouts[t.tensor].block().filter(|_| self.layouts[t.tensor].is_image());
-        let packed = |axis: AxisId| self.templates.iter().any(|t| texels(t).is_some_and(|(pack, _)| t.index[pack].coefficient(axis) != 0));
+        let along = |t: usize, axis| self.texels(t).is_some_and(|(pack, _)| self.templates[t].index[pack].coefficient(axis) != 0);
+        let packed = |axis: AxisId| (0..self.templates.len()).any(|t| along(t, axis));
         self.deep.is_some_and(packed)
     }
 }

@@ -128,7 +128,7 @@ impl Nest<'_> {
             dims[along] =
                 (0..steps.width).step_by(width.into()).flat_map(|lane| before.iter().map(move |v| v + c * i64::from(lane))).collect();
         }
-        if let Some((pack, texel)) = layout.block().filter(|_| layout.is_image()) {
+        if let Some((pack, texel)) = self.texels(t) {
             let whole =
                 |&(a, c): &(AxisId, i32)| a.0 < self.splits.len() || i64::from(c) * steps.apart[a.0 - self.splits.len()] % texel == 0;
             let single = |a: AxisId| a.0 < self.splits.len() || steps.steps[a.0 - self.splits.len()] == 1;

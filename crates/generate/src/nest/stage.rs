@@ -2,10 +2,11 @@
 //! its own from there.
 //!
 //! A copy is taken apart into positions that are affine in lanes: lanes are spread over the copied part in the order in which it lies in
-//! memory, so that neighbours copy neighbours, an axis of lanes being cut in two where a row of the part ends within it.
+//! memory, so that neighbours copy neighbours, an axis of lanes being cut in two where a row of the part ends within it. Of an image texels are
+//! copied: the part begins with a whole one, and what the last one has beyond the part lies beside it in local memory, where nobody reads it.
 
 use crate::expr::{AxisId, Index};
-use crate::layout::{Coord, Coords, Layout};
+use crate::layout::{Coord, Coords, Layout, Place};
 use crate::nest::local::{LanePart, Share, Staged};
 use crate::nest::{LaneKind, Nest, Offsets};
 use crate::schedule::{axis, runs_along};
@@ -137,18 +138,12 @@ impl Copies<'_> {
         let tensor = ends.chain(self.next.clone()).collect();
         let width = if self.own.local.innermost()?.0 == self.memory { self.width } else { 1 };
         let stores = (0..self.width / width).map(|lane| {
-            let moved = |dim: usize| place[dim].clone().offset(if dim == self.memory { lane * width } else { 0 });
-            let to = self.own.local.axes().iter().map(|axis| moved(axis.dim)).collect::<Option<_>>()?;
-            Some(Put { to, start: (lane * width) as u8, width: width as u8 })
+            let mut to = place.clone();
+            to[self.memory] = to[self.memory].clone().offset(lane * width)?;
+            Some(Put { to: self.own.local.place(&to)?, start: (lane * width) as u8, width: width as u8 })
         });
         let stores = stores.collect::<Option<_>>()?;
-        Some(Copied {
-            load: self.layout.axes().iter().map(|axis| global[axis.dim].clone()).collect(),
-            width: self.width as u8,
-            part,
-            tensor,
-            stores,
-        })
+        Some(Copied { load: self.layout.place(&global)?, width: self.width as u8, part, tensor, stores })
     }
 }
 
@@ -161,35 +156,46 @@ impl Nest<'_> {
     /// The tensors that are copied. `None` where a copy cannot be made in few affine steps.
     pub fn stage(&self) -> Option<Vec<Staged>> {
         let templates = (0..self.templates.len()).filter(|&t| self.schedule.copies(self.templates[t].tensor));
-        templates.map(|t| self.staged(t)).collect()
+        templates.map(|t| Some(Staged { template: t, ..self.staged(self.templates[t].tensor, self.templates[t].index)? })).collect()
     }
 
-    fn staged(&self, template: usize) -> Option<Staged> {
-        let index = self.templates[template].index;
-        let tensor = &self.layouts[self.templates[template].tensor];
-        let part = self.part(index, self.copied);
-        let (memory, _) = tensor.innermost()?;
+    /// How a tensor is copied from where it lies, by its first template. `None` where that is neither rows nor texels, or no few affine steps
+    /// copy it.
+    pub fn staged(&self, input: usize, index: &[Index]) -> Option<Staged> {
+        let (place, tensor) = (self.schedule.places[input], &self.layouts[input]);
+        let part = self.part(index, tensor, self.copied);
+        let (memory, side_by_side) = tensor.innermost()?;
         let innermost = self.read_along(index).unwrap_or(memory);
-        let width = (0..).map(|n| WIDEST >> n).find(|&width| width == 1 || self.copies_whole(index, tensor, &part, memory, width))?;
+        let width = match place {
+            Place::Buffer => (0..).map(|n| WIDEST >> n).find(|&width| width == 1 || self.copies_whole(index, tensor, &part, memory, width)),
+            _ => Some(side_by_side).filter(|texel| place.is_image() && index[memory].constant % texel == 0),
+        }?;
         // Neighbouring rows of an odd length begin in different banks; those that neighbouring lanes read lie a tile apart.
         let alike = innermost == memory;
-        let vectors = self.templates[template].lanes == LaneKind::Consecutive;
+        let vectors = self.lane_kind(input, index) == LaneKind::Consecutive;
+        // Texels stay texels where each is read whole.
+        let texels = Some(width).filter(|texel| place.is_image() && alike && self.aligned(&index[memory], *texel));
         let pad = match (vectors, alike) {
+            _ if texels.is_some() => 0,
             (true, true) => 0,
             (true, false) => i64::from(self.width()),
             (false, _) => 1 - part[innermost] % 2,
         };
         let mut extents = part.clone();
         extents[innermost] += pad;
-        let local = Layout::ordered(&extents, (0..index.len()).filter(|&d| d != innermost).chain([innermost]).map(|d| (d, 1)));
+        let rows = (0..index.len()).filter(|&d| d != innermost).chain([innermost]).map(|d| (d, 1));
+        let local = Layout::ordered(&extents, texels.map(|texel| (memory, texel)).into_iter().chain(rows));
 
         // Digits of lanes, the fastest first, to dimensions, the fastest first.
         let lanes = self.launched.iter().map(|&axis| LanePart { axis, below: 1, size: self.splits[axis].lanes });
         let mut free: Vec<LanePart> = lanes.filter(|part| part.size > 1).rev().collect();
         let mut shares = vec![];
         let mut reps = 1;
-        for memory_axis in tensor.axes().iter().rev() {
-            let dim = memory_axis.dim;
+        // Of an image the last axis is within a load.
+        let axes = &tensor.axes()[..tensor.axes().len() - usize::from(place.is_image())];
+        let mut dims: SmallVec<[usize; 6]> = SmallVec::new();
+        axes.iter().rev().for_each(|axis| dims.extend((!dims.contains(&axis.dim)).then_some(axis.dim)));
+        for dim in dims {
             let loads = if dim == memory { part[dim] / width } else { part[dim] };
             let mut factor = 1;
             while factor < loads {
@@ -204,8 +210,26 @@ impl Nest<'_> {
             }
             reps *= rounds(loads, factor);
         }
-        let words = reps as u32 * self.loaded_words(self.templates[template].tensor, width as u8);
-        (reps <= MOST_COPIES).then_some(Staged { template, local, width, words, shares, spare: free })
+        // What groups, lanes and trips add are whole parts of dimensions that are taken apart.
+        let lanes = |d: usize, part: i64| {
+            let width = if d == memory { width } else { 1 };
+            shares.iter().filter(|share| share.dim == d).all(|share| share.factor * width % part == 0)
+        };
+        let whole = tensor.parts().all(|(d, part)| self.begins_whole(&index[d], part) && lanes(d, part));
+        let words = reps as u32 * self.loaded_words(input, width as u8);
+        (whole && reps <= MOST_COPIES).then_some(Staged { template: 0, local, width, words, shares, spare: free })
+    }
+
+    /// Whether parts that groups and trips copy begin a multiple of a stride apart.
+    fn begins_whole(&self, form: &Index, stride: i64) -> bool {
+        form.terms().iter().all(|&(a, c)| {
+            let apart = match self.splits.get(a.0) {
+                Some(split) if split.groups > 1 => split.per_item() * i64::from(split.lanes),
+                None if Some(a) == self.deep && self.copied < self.walk(a).extent => self.copied,
+                _ => 0,
+            };
+            i64::from(c) * apart % stride == 0
+        })
     }
 
     /// The dimension along which lanes of a vector read side by side.
@@ -230,8 +254,9 @@ impl Nest<'_> {
         form.terms().iter().all(moved) && [form.constant, part[dim], tensor.extents()[dim]].iter().all(|number| number % width == 0)
     }
 
-    /// Extents, along each dimension of a tensor, of what the work-items of a group read at an index of so many positions of the deep axis.
-    fn part(&self, index: &[Index], count: i64) -> Offsets {
+    /// Extents, along each dimension of a tensor, of what the work-items of a group read at an index of so many positions of the deep axis, in
+    /// whole texels.
+    fn part(&self, index: &[Index], tensor: &Layout, count: i64) -> Offsets {
         let reach = |&(a, c): &(AxisId, i32)| {
             let positions = match self.splits.get(a.0) {
                 Some(split) => split.per_item() * i64::from(split.lanes),
@@ -240,7 +265,11 @@ impl Nest<'_> {
             };
             i64::from(c) * (positions - 1)
         };
-        index.iter().map(|form| 1 + form.terms().iter().map(reach).sum::<i64>()).collect()
+        let mut part: Offsets = index.iter().map(|form| 1 + form.terms().iter().map(reach).sum::<i64>()).collect();
+        if let Some((pack, texel)) = tensor.innermost().filter(|_| tensor.is_image()) {
+            part[pack] = rounds(part[pack], texel) * texel;
+        }
+        part
     }
 
     /// The digits of all lanes, the fastest first: those that copies ask for, otherwise one an axis. `None` where too many of them share the
@@ -268,7 +297,7 @@ impl Nest<'_> {
     pub fn copies<'n>(&'n self, own: &'n Staged, chunk: &Chunk) -> Option<Copies<'n>> {
         let template = &self.templates[own.template];
         let layout = &self.layouts[template.tensor];
-        let part = self.part(template.index, chunk.count);
+        let part = self.part(template.index, layout, chunk.count);
         let (memory, _) = layout.innermost()?;
         let origins: Position = template.index.iter().map(|form| self.origin(form, chunk)).collect::<Option<_>>()?;
         // What is left of an axis may be no whole vectors.
@@ -284,7 +313,9 @@ impl Nest<'_> {
             }
         }
         let spare = own.spare.iter().flat_map(|part| self.digits(*part)).map(|(number, _)| (Affine::var(Moves::Lane(number)), 1));
-        let ends = (0..part.len()).filter(|&d| self.leaves(&template.index[d], chunk, part[d], layout.extents()[d])).collect();
+        // The first element of a load decides.
+        let reach = |d: usize| part[d] - if d == memory { width - 1 } else { 0 };
+        let ends = (0..part.len()).filter(|&d| self.leaves(&template.index[d], chunk, reach(d), layout.extents()[d])).collect();
         let next = match self.deep.zip(chunk.ahead) {
             Some((a, trips)) => Some((Affine::var(Moves::Trip(a)).offset(1)?, trips.into())),
             None => None,
@@ -344,8 +375,8 @@ impl Nest<'_> {
             // Within a part of a tensor, whose positions have 32 bits.
             Coord::of(terms, 0).unwrap_or_default()
         };
-        let index = self.templates[own.template].index;
-        own.local.axes().iter().map(|axis| moves(&index[axis.dim])).collect()
+        let dims: Coords = self.templates[own.template].index.iter().map(moves).collect();
+        own.local.varying(&dims).unwrap_or_default()
     }
 
     /// The constant part of where the copy is read for an offset of a load, loops of `looped` axes running.
@@ -356,7 +387,8 @@ impl Nest<'_> {
         // A loop inside of the copy counts from where it begins.
         let from = if looped { 0 } else { chunk.from };
         let before = |form: &Index| form.constant + deep(form) * from;
-        own.local.axes().iter().map(|axis| offsets[axis.dim] - before(&index[axis.dim])).collect()
+        let inside: Offsets = index.iter().zip(offsets).map(|(form, offset)| offset - before(form)).collect();
+        own.local.coords(&inside)
     }
 }
 

@@ -48,7 +48,7 @@ fn family(text: &str) -> ScheduleFamily {
 }
 
 /// Seeds of the optima that are planted, and searches for each.
-const OPTIMA: std::ops::RangeInclusive<u64> = 3..=5;
+const OPTIMA: std::ops::RangeInclusive<u64> = 3..=8;
 const SEEDS: u64 = 3;
 
 /// A model that knows nothing of schedules.

@@ -31,6 +31,9 @@ pub(super) fn seen_as(
     if shape == wanted {
         return Ok(index.to_vec());
     }
+    if shape.iter().chain(wanted).any(|extent| *extent < 1) {
+        return Err(Obstacle::Other);
+    }
     let range = |form: &Index| form.range(|a| Interval::below(extent(a)));
     let inside = |d: usize| !padded || range(&index[d]).within(Interval::below(shape[d]));
     let (from, to) = (long(shape), long(wanted));

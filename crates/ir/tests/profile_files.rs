@@ -141,6 +141,8 @@ fn units_and_sizes_that_do_not_fit_are_named_with_field_line_and_column() {
         ("execution", "cores", "-1", "expected u32"),
         ("execution", "cores", "84.5", "expected u32"),
         ("execution", "launch_overhead", "2.5", "more than any device has"),
+        ("memory", "llc_beside", "1.5", "more than any device has"),
+        ("memory", "dram_beside", "-0.1", "not positive"),
         ("execution", "matrix.f16", "1e9", "more than any device has"),
         ("memory", "dram_bandwidth", "696", "less than any device has"),
         ("memory", "dram_bandwidth", "\"696GB\"", "a number of bytes per second"),

@@ -75,7 +75,7 @@ impl Profile {
     pub(super) fn check_numbers(&self, against: Against) -> Result<(), Refused> {
         let facts = self.facts();
         facts.into_iter().filter_map(|(field, number)| Some((field, number, number.said()?))).try_for_each(|(field, number, said)| {
-            let or_zero = OR_ZERO.contains(&field.as_str());
+            let or_zero = matches!(number, Number::Share(_)) || OR_ZERO.contains(&field.as_str());
             let refused = wrong(&said, or_zero, &number.sizes(against));
             refused.map_or(Ok(()), |(value, why)| Err(Refused { field, value, why }))
         })
@@ -83,14 +83,7 @@ impl Profile {
 }
 
 /// What may be nothing.
-const OR_ZERO: [&str; 6] = [
-    "execution.local_reserved",
-    "execution.launch_overhead",
-    "execution.launch_gap",
-    "execution.wake",
-    "memory.llc_beside",
-    "memory.dram_beside",
-];
+const OR_ZERO: [&str; 4] = ["execution.local_reserved", "execution.launch_overhead", "execution.launch_gap", "execution.wake"];
 
 fn wrong(said: &Said, or_zero: bool, sizes: &RangeInclusive<f64>) -> Option<(f64, &'static str)> {
     let Said { value, lo, hi, others } = said;
@@ -114,6 +107,7 @@ const POSSIBLE: RangeInclusive<f64> = 1e-12..=1e18;
 impl Number<'_> {
     fn sizes(self, against: Against) -> RangeInclusive<f64> {
         match (against, self) {
+            (_, Self::Share(_)) => POSSIBLE.start().to_owned()..=1.0,
             (Against::Impossible, _) | (_, Self::Other) => POSSIBLE,
             (_, Self::Count(_)) => 1.0..=1e9,
             (_, Self::Rate(_)) => 1e-6..=1e6,

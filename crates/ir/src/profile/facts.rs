@@ -9,6 +9,8 @@ pub(super) enum Number<'p> {
     Count(&'p Fact<u32>),
     /// Results a clock.
     Rate(&'p Fact<f64>),
+    /// A part of something, from nothing to all.
+    Share(&'p Fact<f64>),
     Bytes(&'p Fact<Bytes>),
     Hertz(&'p Fact<Hertz>),
     Seconds(&'p Fact<Seconds>),
@@ -30,7 +32,7 @@ impl Number<'_> {
     pub fn said(self) -> Option<Said> {
         match self {
             Self::Count(fact) => said(fact, |&v| v.into()),
-            Self::Rate(fact) => said(fact, |&v| v),
+            Self::Rate(fact) | Self::Share(fact) => said(fact, |&v| v),
             Self::Bytes(fact) => said(fact, |v| v.0),
             Self::Hertz(fact) => said(fact, |v| v.0),
             Self::Seconds(fact) => said(fact, |v| v.0),
@@ -99,8 +101,8 @@ impl Profile {
                 ("dram_fetch", Number::Bytes(&m.dram_fetch)),
                 ("l2_effective", Number::Bytes(&m.l2_effective)),
                 ("in_flight", Number::Rate(&m.in_flight)),
-                ("llc_beside", Number::Rate(&m.llc_beside)),
-                ("dram_beside", Number::Rate(&m.dram_beside)),
+                ("llc_beside", Number::Share(&m.llc_beside)),
+                ("dram_beside", Number::Share(&m.dram_beside)),
             ],
         );
         put(

@@ -29,6 +29,8 @@ const MIXTURE: u64 = 31;
 const READ: usize = 512;
 /// Cycles of a run of multiplications beside it: eight multiplications that do not wait for each other, on two units.
 const PRODUCTS: f64 = 4.0;
+/// The most runs after a block: memory of which a block takes longer is none that kernels run from.
+const MOST_RUNS: f64 = 10_000.0;
 /// Bytes that are read beside multiplications where these are to be timed alone: less than first levels hold.
 const NEAR: usize = 8 << 10;
 /// The most memory that a core waits for line by line: longer last levels leave the latency of memory unmeasured.
@@ -105,8 +107,9 @@ pub(super) fn measure(threads: usize, width: Width, caches: [Shared; 3]) -> Opti
         held: beyond.and_then(|own| own.held),
         beside: [beside(read[1], best.read[1]), beside(beyond.map(|own| own.bytes), beyond.map(|own| own.rate))],
         latency: best.wait.map(|own| Some(own? * best.clock)),
-        in_flight: best.asked.map(|(alone, many)| (alone / many).max(1.0)),
-        pages: translated(&best.pages.map(|seconds| seconds * best.clock)).map(|(pages, cycles)| (pages, cycles, best.apart * best.clock)),
+        in_flight: best.asked.map(|(alone, many)| alone / many).filter(|lines| lines.is_finite()).map(|lines| lines.max(1.0)),
+        pages: translated(&best.pages.map(|seconds| seconds * best.clock))
+            .map(|(pages, cycles)| (pages, cycles, (best.apart[1] - best.apart[0]).max(0.0) * best.clock)),
         wake: best.wake,
     })
 }
@@ -213,10 +216,11 @@ struct Round {
     issue: f64,
     read: [Option<f64>; 2],
     wait: [Option<f64>; 3],
-    /// Of the last of these, beside what a line takes that does not wait for the one before.
+    /// Of memory, beside what a line takes that does not wait for the one before.
     asked: Option<(f64, f64)>,
     pages: [f64; WALKED.len()],
-    apart: f64,
+    /// Seconds of loads of few pages and of many, none of which waits for another.
+    apart: [f64; 2],
     /// Quartiles of how late a thread ran that was woken.
     wake: Option<[f64; 3]>,
 }
@@ -233,7 +237,7 @@ impl Round {
             issue: mean(&mixture, MIXTURE)?,
             read: read.map(|bytes| reading(threads, bytes?, SPANS, 0)),
             wait: wait.map(|own| Some(own?.0)),
-            asked: wait.into_iter().flatten().next_back().map(|(alone, bytes)| (alone, asking(bytes))),
+            asked: wait[2].map(|(alone, bytes)| (alone, asking(bytes))),
             pages: pages(),
             apart: apart(),
             wake: if threads > 1 { quartiles(waking()) } else { None },
@@ -254,7 +258,7 @@ impl Round {
             wait: each(self.wait, other.wait, f64::min),
             asked: [self.asked, other.asked].into_iter().flatten().reduce(|a, b| (a.0.min(b.0), a.1.min(b.1))),
             pages: std::array::from_fn(|n| self.pages[n].min(other.pages[n])),
-            apart: self.apart.min(other.apart),
+            apart: std::array::from_fn(|n| self.apart[n].min(other.apart[n])),
             wake: [self.wake, other.wake].into_iter().flatten().min_by(|a, b| a[1].total_cmp(&b[1])),
         }
     }
@@ -322,10 +326,17 @@ fn reading(threads: usize, bytes: usize, spans: usize, runs: u64) -> Option<f64>
 /// The part of a stream through so many bytes, or of multiplications beside it, that is hidden, of what takes less: what both take alone, less what
 /// both take together. `None` where a thread cannot be had.
 fn hidden(threads: usize, bytes: usize, rate: f64, clock: f64) -> Option<f64> {
-    let runs = (READ as f64 * clock * threads as f64 / rate / PRODUCTS).round().max(1.0) as u64;
-    let [alone, together] = [reading(threads, NEAR, FEW, runs)?, reading(threads, bytes, FEW, runs)?].map(|rate| 1.0 / rate);
-    let stream = 1.0 / rate;
-    Some(((alone + stream - together) / alone.min(stream)).clamp(0.0, 1.0))
+    let runs = READ as f64 * clock * threads as f64 / rate / PRODUCTS;
+    // A clock of processor time may tick too slowly to time a span.
+    let runs = runs.is_finite().then(|| runs.round().clamp(1.0, MOST_RUNS) as u64)?;
+    let seconds = |bytes: usize, runs: u64| Some(1.0 / reading(threads, bytes, FEW, runs)?);
+    part_hidden(seconds(NEAR, runs)?, seconds(bytes, 0)?, seconds(bytes, runs)?)
+}
+
+/// What two take together, of what they take alone: the part of the shorter one that the longer one hides. `None` where these are no times.
+fn part_hidden(one: f64, other: f64, together: f64) -> Option<f64> {
+    let part = (one + other - together) / one.min(other);
+    part.is_finite().then(|| part.clamp(0.0, 1.0))
 }
 
 /// An order of pages without a pattern of neighbours, which visits each once where their number is prime.
@@ -348,10 +359,10 @@ fn pages() -> [f64; WALKED.len()] {
     })
 }
 
-/// Seconds by which each load comes later that has to look up its page, where none waits for another.
-fn apart() -> f64 {
+/// Seconds of a load of few pages and of many, where none waits for another.
+fn apart() -> [f64; 2] {
     let memory = vec![1_u64; WALKED[WALKED.len() - 1] * PAGE];
-    let [few, many] = [WALKED[0], WALKED[WALKED.len() - 1]].map(|pages| {
+    [WALKED[0], WALKED[WALKED.len() - 1]].map(|pages| {
         let places: Vec<usize> = order(pages).into_iter().map(|page| page * PAGE + page * 8 % PAGE).collect();
         let all = |times: usize| {
             let start = Watch::start();
@@ -364,8 +375,7 @@ fn apart() -> f64 {
         };
         let times = (5 * CHASE).div_ceil(pages);
         (0..SPANS).map(|_| all(times)).fold(f64::INFINITY, f64::min)
-    });
-    (many - few).max(0.0)
+    })
 }
 
 /// How many pages a chase goes through before their translations have to be looked up, and the cycles that each takes then; `None` where no
@@ -378,9 +388,10 @@ fn translated(cycles: &[f64]) -> Option<(u32, f64)> {
 }
 
 /// The line after another one in an order that nobody foresees, in which each of so many, a power of two, is visited once before the first comes
-/// again: a linear congruence of full period.
+/// again: a linear congruence of full period. No division, which would take as long as a line of a near cache.
+#[inline(always)]
 fn after(line: usize, lines: usize) -> usize {
-    line.wrapping_mul(1_664_525).wrapping_add(1_013_904_223) % lines
+    line.wrapping_mul(1_664_525).wrapping_add(1_013_904_223) & (lines - 1)
 }
 
 /// Seconds that a line of so many bytes takes, a power of two, in that order, where none is asked for by what another one says.
@@ -642,9 +653,13 @@ mod tests {
         // What lies behind L1 takes longer than L1 does, and what lies behind L2 longer still.
         let ([Some(l2), None, Some(memory)], 5.0..) = (found.latency, found.latency[0].unwrap_or(0.0)) else { panic!("{found:?}") };
         assert!(memory > 1.5 * l2 && memory < 5e3, "{found:?}");
-        assert!(found.in_flight.is_some_and(|lines| (1.0..100.0).contains(&lines)), "{found:?}");
-        assert!(found.pages.is_none_or(|(pages, cycles, apart)| (13..383).contains(&pages) && cycles > 2.0 && apart >= 0.0), "{found:?}");
-        assert!(found.beside[0].is_none() && found.beside[1].is_some_and(|part| (0.0..=1.0).contains(&part)), "{found:?}");
+        assert!(found.in_flight.is_some_and(|lines| lines < 100.0), "{found:?}");
+        assert!(found.pages.is_none_or(|(pages, cycles, apart)| (13..383).contains(&pages) && cycles > 2.0 && apart < 100.0), "{found:?}");
+        assert!(found.beside[0].is_none() && found.beside[1].is_some(), "{found:?}");
+        // Two that take as long as one, as both, and as one and a half; nothing is told of what takes no time.
+        assert_eq!([1.0, 2.0, 1.5, 0.9, 2.5].map(|together| part_hidden(1.0, 1.0, together)), [1.0, 0.0, 0.5, 1.0, 0.0].map(Some));
+        assert_eq!(part_hidden(1.0, 3.0, 3.5), Some(0.5));
+        assert_eq!([part_hidden(0.0, 0.0, 0.0), hidden(1, NEAR, 0.0, 1e9), hidden(1, NEAR, 1e9, f64::INFINITY)], [None; 3]);
         // Caches that are too large to be walked through are not guessed at, and nothing is measured where no cache is known.
         let large = measure(1, Width::Sse, [None, None, Some((1 << 30, 1))]).unwrap();
         assert_eq!((large.read, large.held, large.latency), ([None; 3], None, [None; 3]));
@@ -709,10 +724,11 @@ mod tests {
             wait: [Some(wait), None, None],
             asked: Some((wait, wait / 2.0)),
             pages: [wait; WALKED.len()],
-            apart: wait,
+            apart: [1.0, wait],
             wake: quartiles(vec![1e3 * wait, 2e3 * wait]),
         };
         let best = round(2e9, 6e9, 9e-9).best(round(3e9, 5e9, 8e-9));
+        assert_eq!((best.asked, best.apart), (Some((8e-9, 4e-9)), [1.0, 8e-9]));
         assert_eq!((best.clock, best.fma, best.read[0], best.wait[0], best.pages[3]), (3e9, 6e9, Some(6e9), Some(8e-9), 8e-9));
         // Wakes of one round: others ran in the second.
         let wake = round(2e9, 6e9, 4.0).best(round(2e9, 6e9, 8.0)).best(round(2e9, 6e9, 9.0)).wake;

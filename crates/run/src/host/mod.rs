@@ -196,7 +196,12 @@ fn kept(path: &Path) -> Option<Measured> {
     let age = std::fs::metadata(path).ok()?.modified().ok()?.elapsed().ok()?;
     let text = warpsight_files::read_text(path, warpsight_files::TEXT).ok()?;
     let sound = |found: &Measured| {
-        found.clock > 0.0 && found.issue.is_none_or(|rate| rate > 0.0) && found.wake.is_none_or(|wake| wake.is_sorted() && wake[0] >= 0.0)
+        found.clock > 0.0
+            && found.issue.is_none_or(|rate| rate > 0.0)
+            && found.wake.is_none_or(|wake| wake.is_sorted() && wake[0] >= 0.0)
+            && found.in_flight.is_none_or(|lines| (1.0..1e6).contains(&lines))
+            && found.beside.iter().flatten().all(|part| (0.0..=1.0).contains(part))
+            && found.pages.is_none_or(|(pages, cycles, apart)| pages > 0 && cycles > 0.0 && apart >= 0.0)
     };
     serde_json::from_str(&text).ok().filter(|found| age < KEPT && sound(found))
 }

@@ -110,6 +110,9 @@ fn what_is_kept_is_read_back_unless_it_makes_no_sense() {
         (serde_json::to_string(&found).unwrap(), Some(found)),
         ("{\"clock\":0,\"read\":[null,null,null]}".into(), None),
         ("{".into(), None),
+        (serde_json::to_string(&Measured { in_flight: Some(0.0), ..found }).unwrap(), None),
+        (serde_json::to_string(&Measured { beside: [Some(7.0), None], ..found }).unwrap(), None),
+        (serde_json::to_string(&Measured { pages: Some((95, -7.0, 0.1)), ..found }).unwrap(), None),
         (serde_json::to_string(&found).unwrap().replace("1e-5", "-1.0").replace("0.00001", "-1.0"), None),
     ] {
         std::fs::write(&path, text).unwrap();

@@ -16,7 +16,7 @@ use warpsight_ir::{
 const VECTOR: f64 = 32.0;
 /// Bytes of an f32.
 const WORD: f64 = 4.0;
-/// Bytes of a line of every CPU there is OpenCL for.
+/// Bytes of a line: of x86 and of most of Arm's cores.
 const LINE: i64 = 64;
 /// Rows shorter than this become vectors only if these leave no rest: LLVM's vectoriser leaves other loops of so few trips alone
 /// (TinyTripCountVectorThreshold).
@@ -37,7 +37,8 @@ const TEXEL: f64 = 40.0;
 /// Instructions per judged condition: a comparison and a branch or a mask.
 const CONDITION: f64 = 2.0;
 /// Cycles until a core goes on after a branch that it foresaw wrongly: 13 to 20 on cores of the last ten years. A depthwise 3 × 3 of 144 channels at 56² in
-/// vectors of 8 along rows takes 137 µs padded and 66 unpadded on AMD's cores, 29 cycles for each vector at an end (measured, 2026-11-30).
+/// vectors of 8 along rows takes 137 µs padded and 66 unpadded on AMD's cores, 29 cycles for each vector at an end (measured, 2026-11-30), of which loads and
+/// conditions of its elements, which are counted as instructions, take the rest.
 const SURPRISE: f64 = 16.0;
 /// Instructions of a loop's step: count and branch.
 const STEP: f64 = 2.0;
@@ -429,19 +430,16 @@ impl<'a> Loops<'a> {
         // An instruction names a vector, units move a part of it at a time, those that cross into another line twice.
         let moved = |bytes: f64| self.pieces(bytes) * (1.0 + crossing(bytes.min(self.piece), begins));
         let one = moved(size as f64);
-        let plain = |memory: f64| Cost { memory: memory * moved(VECTOR), all: memory };
         if image {
             return Cost { memory: items, all: items * TEXEL };
         }
+        let vectors = (items * size as f64 / VECTOR).ceil();
         match stride.saturating_abs() {
             _ if self.lanes == 1 => Cost { memory: one * items, all: (size as f64 / self.vector()).ceil() * items },
-            0 => plain(one),
-            stride if stride == size => plain((items * size as f64 / VECTOR).ceil()),
-            stride if stride <= INTERLEAVED * size => {
-                let memory = (items * size as f64 / VECTOR).ceil();
-                Cost { memory: memory * moved(VECTOR), all: memory * (1.0 + SHUFFLES) }
-            }
-            _ => Cost { memory: items * one, all: items * (one + INSERTION) },
+            0 => Cost { memory: one, all: self.pieces(size as f64) },
+            stride if stride == size => Cost { memory: vectors * moved(VECTOR), all: vectors },
+            stride if stride <= INTERLEAVED * size => Cost { memory: vectors * moved(VECTOR), all: vectors * (1.0 + SHUFFLES) },
+            _ => Cost { memory: items * one, all: items * (self.pieces(size as f64) + INSERTION) },
         }
     }
 
@@ -501,7 +499,8 @@ impl<'a> Loops<'a> {
 /// on a core of AMD's loads of 16, 32 and 64 bytes from 4 bytes further take 0.63, 0.76 and 1.01 cycles, 0.5 where they begin (in C, not kept,
 /// 2026-11-30).
 fn crossing(bytes: f64, begins: i64) -> f64 {
-    ((bytes - gcd(LINE, begins) as f64) / LINE as f64).max(0.0)
+    let apart = gcd(LINE, begins) as f64;
+    (((bytes / apart).ceil() * apart - apart) / LINE as f64).max(0.0)
 }
 
 /// Trips of all loops of a work-item.

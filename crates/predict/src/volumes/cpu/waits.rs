@@ -12,7 +12,7 @@ use warpsight_ir::{AccessKind, Profile, Unknown};
 const IN_FLIGHT: f64 = 12.0;
 
 /// What cores wait for.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct Waits {
     /// Lines of all cores, by the level they come from.
     pub(super) lines: SmallVec<[Missed; 3]>,
@@ -38,12 +38,15 @@ impl Waits {
     /// as many lines at a time as a core can wait for (interval analysis: Karkhanis and Smith, ISCA 2004). Lines that nobody foresees lie as close as
     /// others do.
     pub(super) fn stalled(&self, busy: f64, windows: f64) -> f64 {
+        // Cycles, and those of them that a window hides: of all levels together no more than cores are busy.
         let of = |own: &Missed| {
             let (window, together) = if windows > 0.0 { (busy / windows, (own.all / windows).max(1.0)) } else { (0.0, 1.0) };
             let latency = own.latency * (together / self.at_a_time).max(1.0);
-            own.unforeseen / together * (latency - window).max(0.0)
+            let times = own.unforeseen / together;
+            (times * latency, times * latency.min(window))
         };
-        self.lines.iter().map(of).sum::<f64>() + self.contested
+        let (all, hidden) = self.lines.iter().map(of).fold((0.0, 0.0), |sum, own| (sum.0 + own.0, sum.1 + own.1));
+        all - f64::min(hidden, busy) + self.contested
     }
 }
 
@@ -156,5 +159,29 @@ impl Stored {
     pub(super) fn lines(&self, line: f64) -> f64 {
         let lines = (self.ends.1.saturating_sub(self.ends.0) as f64 / line).floor() + 1.0;
         self.waits * (lines / self.stores).min(1.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stalled(lines: &[(f64, f64, f64)], busy: f64, windows: f64) -> f64 {
+        let lines = lines.iter().map(|&(all, unforeseen, latency)| Missed { all, unforeseen, latency }).collect();
+        Waits { lines, at_a_time: 10.0, contested: 7.0 }.stalled(busy, windows)
+    }
+
+    #[test]
+    fn windows_hide_what_fits_them() {
+        // A line in each of 100 windows of 50 cycles: 40 fit, 90 are 40 too many, of which half are foreseen.
+        assert_eq!(stalled(&[(100.0, 100.0, 40.0)], 5e3, 100.0), 7.0);
+        assert_eq!(stalled(&[(100.0, 100.0, 90.0)], 5e3, 100.0), 4007.0);
+        assert_eq!(stalled(&[(100.0, 50.0, 90.0)], 5e3, 100.0), 2007.0);
+        // Five in a window come together; of twenty the second ten come as late again.
+        assert_eq!(stalled(&[(500.0, 500.0, 90.0)], 5e3, 100.0), 4007.0);
+        assert_eq!(stalled(&[(2000.0, 2000.0, 90.0)], 5e3, 100.0), 13_007.0);
+        // Nothing is hidden twice, and nothing where a core does nothing else.
+        assert_eq!(stalled(&[(100.0, 100.0, 50.0); 3], 5e3, 100.0), 10_007.0);
+        assert_eq!(stalled(&[(3.0, 3.0, 50.0)], 0.0, 0.0), 157.0);
     }
 }

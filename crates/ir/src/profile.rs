@@ -400,7 +400,7 @@ pub struct Memory {
     /// keeps its own copy of a line.
     #[serde(default)]
     pub l2_effective: Fact<Bytes>,
-    /// Lines that a core waits for at a time. Of CPUs.
+    /// Lines that a core waits for at a time. Of CPUs; where it is unknown, the model takes twelve.
     #[serde(default)]
     pub in_flight: Fact<f64>,
     /// Of what a stream from the last level takes, or arithmetic of a core meanwhile if that is less, the part that one hides of the other: 1 where

@@ -6,7 +6,6 @@
 
 use crate::candidates::{copied, unused};
 use crate::expr::{Axis, AxisId, Index, Reduction, Role, ScalarExpr, Tensor, TensorExpr};
-use std::ops::Range;
 use warpsight_ir::Name;
 use warpsight_ir::range::Interval;
 
@@ -85,8 +84,7 @@ fn runs<'a>(shape: &[i64], from: &'a [usize], wanted: &[i64], to: &'a [usize]) -
                 next.1 += 1;
             }
         }
-        let part = |of: &'a [usize], range: Range<usize>| &of[range];
-        all.push((part(from, done.0..next.0), part(to, done.1..next.1)));
+        all.push((&from[done.0..next.0], &to[done.1..next.1]));
         done = next;
     }
     Some(all)

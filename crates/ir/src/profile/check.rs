@@ -69,9 +69,7 @@ pub(super) enum Against {
 }
 
 impl Profile {
-    /// Whether each number is finite, positive (a launch's overhead and gap, a wake, reserved local memory and what goes on beside
-    /// arithmetic may be 0), of a size that its kind
-    /// of number has, and within its own interval.
+    /// Whether each number is finite, positive (shares and [`OR_ZERO`] may be 0), of a size that its kind of number has, and within its own interval.
     pub(super) fn check_numbers(&self, against: Against) -> Result<(), Refused> {
         let facts = self.facts();
         facts.into_iter().filter_map(|(field, number)| Some((field, number, number.said()?))).try_for_each(|(field, number, said)| {
@@ -107,7 +105,7 @@ const POSSIBLE: RangeInclusive<f64> = 1e-12..=1e18;
 impl Number<'_> {
     fn sizes(self, against: Against) -> RangeInclusive<f64> {
         match (against, self) {
-            (_, Self::Share(_)) => POSSIBLE.start().to_owned()..=1.0,
+            (_, Self::Share(_)) => *POSSIBLE.start()..=1.0,
             (Against::Impossible, _) | (_, Self::Other) => POSSIBLE,
             (_, Self::Count(_)) => 1.0..=1e9,
             (_, Self::Rate(_)) => 1e-6..=1e6,

@@ -50,7 +50,7 @@ struct Measured {
     held: Option<f64>,
     /// Cycles that a line of these takes which the one before names.
     latency: [Option<f64>; 3],
-    /// Lines of what is waited for longest that come in the time of one, where none names another.
+    /// Lines of memory that come in the time of one, where none names another.
     in_flight: Option<f64>,
     /// Of L3 and memory the part of a stream that is hidden beside arithmetic, or of arithmetic beside a stream: of what takes less.
     beside: [Option<f64>; 2],
@@ -493,9 +493,7 @@ fn memory(host: &Host, rate: Rate) -> Memory {
             Some(lines) => {
                 measured(|own| own, lines, "one core asks for lines in no order, none of which names another, beside those that do")
             }
-            None => {
-                assumed(10.0, 12.0, 24.0, "line-fill buffers of L1: 10 to 16 on Intel's cores of the last ten years, 22 to 24 on AMD's")
-            }
+            None => Fact::unknown("a last level is too large for memory to be waited for, or nothing was measured"),
         },
         llc_beside: beside(0),
         dram_beside: beside(1),

@@ -16,7 +16,7 @@ use warpsight_ir::{
 const VECTOR: f64 = 32.0;
 /// Bytes of an f32.
 const WORD: f64 = 4.0;
-/// Bytes of a line: of x86 and of most of Arm's cores.
+/// Bytes of a line where a profile says none: of x86 and of most of Arm's cores.
 const LINE: i64 = 64;
 /// Rows shorter than this become vectors only if these leave no rest: LLVM's vectoriser leaves other loops of so few trips alone
 /// (TinyTripCountVectorThreshold).
@@ -74,6 +74,8 @@ pub(super) struct Loops<'a> {
     pub(super) rows: f64,
     /// Work-items of a whole vector.
     pub(super) lanes: u32,
+    /// Bytes of a line of the first level.
+    pub(super) line: i64,
     /// Bytes that a load moves at most: of two in a clock, half of what the first level delivers.
     piece: f64,
     /// Bytes of a vector register, and how many there are.
@@ -172,7 +174,8 @@ impl<'a> Loops<'a> {
         let words = on.execution.vector_width.get().map_or(VECTOR / WORD, |&words| f64::from(words));
         let registers = on.execution.max_registers.get().map_or(f64::INFINITY, |&all| f64::from(all) / words);
         let piece = on.execution.lsu_lanes.get().map_or(VECTOR, |&lanes| f64::from(lanes) * WORD / LOADS);
-        let mut loops = Self { kernel, along, rows, lanes, piece, register: words * WORD, registers, looped, at_edges: 0.0 };
+        let line = on.memory.buffer_l1.line.get().map_or(LINE, |line| (line.0 as i64).max(1));
+        let mut loops = Self { kernel, along, rows, lanes, line, piece, register: words * WORD, registers, looped, at_edges: 0.0 };
         loops.at_edges = loops.edges_of_any();
         loops
     }
@@ -428,7 +431,7 @@ impl<'a> Loops<'a> {
     fn cost(&self, Place { image, size, stride, begins }: Place) -> Cost {
         let items = f64::from(self.row()) / self.steps();
         // An instruction names a vector, units move a part of it at a time, those that cross into another line twice.
-        let moved = |bytes: f64| self.pieces(bytes) * (1.0 + crossing(bytes.min(self.piece), begins));
+        let moved = |bytes: f64| self.pieces(bytes) * (1.0 + crossing(bytes.min(self.piece), begins, self.line));
         let one = moved(size as f64);
         if image {
             return Cost { memory: items, all: items * TEXEL };
@@ -498,9 +501,9 @@ impl<'a> Loops<'a> {
 /// Share of accesses to so many bytes that reach into a second line, of those that begin at any multiple of `begins`. A unit moves a line at a time:
 /// on a core of AMD's loads of 16, 32 and 64 bytes from 4 bytes further take 0.63, 0.76 and 1.01 cycles, 0.5 where they begin (in C, not kept,
 /// 2026-11-30).
-fn crossing(bytes: f64, begins: i64) -> f64 {
-    let apart = gcd(LINE, begins) as f64;
-    (((bytes / apart).ceil() * apart - apart) / LINE as f64).max(0.0)
+fn crossing(bytes: f64, begins: i64, line: i64) -> f64 {
+    let apart = gcd(line, begins) as f64;
+    (((bytes / apart).ceil() * apart - apart) / line as f64).max(0.0)
 }
 
 /// Trips of all loops of a work-item.

@@ -229,7 +229,7 @@ pub fn coarse(kernel: &Kernel, on: &Profile, meanwhile: Meanwhile, found: &Reque
     let widest = accesses.tensors.iter().map(element).max().unwrap_or(4).max(1);
     let loops = Loops::of(kernel, on, groups.iter().chain(&lanes).copied(), &lanes, widest);
     let mut counted = Instructions::default();
-    let line = on.memory.buffer_l1.line.get().map_or(64.0, |line| line.0);
+    let line = loops.line as f64;
     let (count, items) = (kernel.launch.group_count() as f64, kernel.launch.group_size() as f64);
     let mut stored: SmallVec<[Stored; 2]> = SmallVec::new();
     accesses.each_with_trips(&mut |access, trips| {

@@ -1,5 +1,6 @@
 //! Alternative sequences of expressions for one operator: what is computed is the same, with other temporaries.
 
+mod held;
 mod parts;
 mod phases;
 mod pooled;
@@ -8,6 +9,7 @@ mod rows;
 pub mod through;
 mod winograd;
 
+use crate::candidates::held::held;
 use crate::candidates::parts::parted;
 pub use crate::candidates::parts::{pieces, stored_by, terms};
 use crate::candidates::phases::phases;
@@ -42,7 +44,9 @@ pub struct Candidate {
 /// other in memory, where all that is reduced does. `rows`: reductions of a row and what is made of its elements
 /// with them, as in softmax and normalisation, in one kernel ([`TensorExpr::before`]), whose lanes share rows that are too long for one to
 /// add up; `rows_kept`: the same, with what
-/// is made twice of each element, such as an exponential, put where its result will be ([`crate::expr::Reduction::kept`]). `winograd2`, `winograd4`: a convolution of windows of 3 × 3 by
+/// is made twice of each element, such as an exponential, put where its result will be ([`crate::expr::Reduction::kept`]); `held`: the same of rows
+/// that a group holds in registers, each element loaded and stored once, with the product, or whatever step makes them, in the same kernel
+/// ([`crate::expr::Across`]); the other sequences leave that step to itself. `winograd2`, `winograd4`: a convolution of windows of 3 × 3 by
 /// Winograd's F(2,3) and F(4,3): taps and tiles of the input are transformed, multiplied matrix by matrix, and what comes of that is
 /// transformed into results, with the operator's epilogue. `pooled`: what a pooling reads is made in its kernel, a walk for each position of a
 /// window, and so is what another step only moves ([`pools`]); the other sequences leave that step as it is. What reads constants alone is made with the plan and is no kernel. Copies are expressions like any other: each is a kernel, and its
@@ -68,28 +72,39 @@ pub fn candidates(operator: &Operator) -> Vec<Candidate> {
         ("split256", split::<256>),
     ];
     let pooled = pooled(operator);
-    let source = Source { operator, stays: pooled.as_ref().map(|own| own.0) };
     let uncut = Operator { kind: operator.kind.clone(), steps: whole(&operator.steps) };
+    let with = |steps| Operator { kind: operator.kind.clone(), steps };
+    let held = held(&uncut.steps);
+    // Behind a step that makes them, rows are normalised in one kernel whatever becomes of that step.
+    let (made, rows) = uncut.steps.split_at(held.as_ref().map_or(0, |own| own.0));
+    let one = one_walk(rows);
+    let kept = one.as_ref().and_then(keeping);
+    let joined = |step: &TensorExpr| with(made.iter().chain([step]).cloned().collect());
+    let behind = kept.as_ref().or(one.as_ref()).filter(|_| !made.is_empty()).map(joined);
+    let (operator, uncut) = behind.as_ref().map_or((operator, &uncut), |own| (own, own));
+    let source = Source { operator, stays: pooled.as_ref().map(|own| own.0) };
     let runs = [("runs16", runs::<16> as Rewrite), ("runs256", runs::<256>)];
     // What lies in no runs is cut as ever.
     let cut = |step: &TensorExpr| split::split(vec![step.clone()]);
     let runs =
-        runs.into_iter().filter_map(|(name, rewrite)| Source { operator: &uncut, stays: pools(&uncut) }.rewritten_or(name, rewrite, cut));
-    let one = one_walk(&uncut.steps);
-    let kept = one.as_ref().and_then(keeping);
-    let one = [("rows", one), ("rows_kept", kept)].into_iter().filter_map(|(name, step)| {
-        Some(Candidate { name, operator: Operator { kind: operator.kind.clone(), steps: vec![step?] }, error: 0.0 })
-    });
+        runs.into_iter().filter_map(|(name, rewrite)| Source { operator: uncut, stays: pools(uncut) }.rewritten_or(name, rewrite, cut));
+    let one = [("rows", one.as_ref()), ("rows_kept", kept.as_ref())].into_iter();
+    let one = one.filter_map(|(name, step)| Some(Candidate { name, operator: joined(step?), error: 0.0 }));
+    let held = held.map(|(_, step)| Candidate { name: "held", operator: with(vec![step]), error: 0.0 });
     let others = others.into_iter().filter_map(|(name, rewrite)| source.rewritten(name, rewrite));
-    let with = |steps| Operator { kind: operator.kind.clone(), steps };
     let pooled = pooled.map(|(_, steps)| Candidate { name: "pooled", operator: with(steps), error: 0.0 });
     let tiled = [("winograd2", &F2), ("winograd4", &F4)].into_iter().filter_map(|(name, transforms)| by_tiles(&source, name, transforms));
-    std::iter::once(direct).chain(others).chain(runs).chain(one).chain(pooled).chain(tiled).collect()
+    std::iter::once(direct).chain(others).chain(runs).chain(one).chain(held).chain(pooled).chain(tiled).collect()
 }
 
 /// The step that pools or moves what the one before it makes, so that one kernel may do both; the first of them.
 pub fn pools(operator: &Operator) -> Option<usize> {
     pooled(operator).map(|own| own.0)
+}
+
+/// Whether an operator is a step and what normalises rows of its results, so that one kernel may do it.
+pub fn holds(operator: &Operator) -> bool {
+    held(&whole(&operator.steps)).is_some_and(|own| own.0 > 0)
 }
 
 /// Whether an operator is reductions of rows and what is made of these, so that one kernel may do it.
@@ -127,7 +142,8 @@ impl Source<'_> {
     ) -> Option<Candidate> {
         let Operator { kind, steps } = self.operator;
         // What is found through numbers, or is one that is no float, stays where it is; so does what several walks read.
-        let changes = |at: usize, step: &TensorExpr| step.is_plain() && step.before.is_empty() && self.stays != Some(at);
+        let changes =
+            |at: usize, step: &TensorExpr| step.is_plain() && step.before.is_empty() && step.across.is_none() && self.stays != Some(at);
         let own: Vec<_> = steps.iter().enumerate().map(|(at, step)| changes(at, step).then(|| rewrite(step)).flatten()).collect();
         let changed = own.iter().any(Option::is_some);
         let steps = own.into_iter().zip(steps).flat_map(|(own, step)| own.unwrap_or_else(|| others(step)));
@@ -330,6 +346,7 @@ fn copied(
         coefficients: None,
         body: ScalarExpr::Load { tensor: 0, index, padded },
         epilogue: ScalarExpr::Acc,
+        across: None,
         store,
         clipped: false,
         output,

@@ -76,8 +76,10 @@ pub struct TensorExpr {
     pub coefficients: Option<Coefficients>,
     /// The value combined; refers to all axes.
     pub body: ScalarExpr,
-    /// The value stored; refers to the axes of results and [`ScalarExpr::Acc`].
+    /// The value stored, or normalised first; refers to the axes of results and [`ScalarExpr::Acc`].
     pub epilogue: ScalarExpr,
+    /// What is made of rows of results before they are stored; `None` where each is stored as it is.
+    pub across: Option<Across>,
     /// Where each result is stored: one form per output dimension. Every output element is written exactly once, by this expression or by another
     /// one of the operator whose output has the same name.
     pub store: Vec<Index>,
@@ -105,6 +107,20 @@ impl Coefficients {
         let at = self.at.eval(point).and_then(|at| usize::try_from(at).ok());
         at.and_then(|at| self.values.get(at)).copied().unwrap_or(f64::NAN)
     }
+}
+
+/// What is made of rows of results while a group holds them, as of scores by a softmax or of sums by a layer normalisation: reductions along
+/// one of the parallel axes, then the value stored for each point of it. An expression that has it has nothing [`before`](TensorExpr::before)
+/// and one result for each point of its parallel axes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Across {
+    /// The parallel axis that a row lies along.
+    pub along: AxisId,
+    /// Reductions of what the expression's epilogue came to ([`ScalarExpr::Acc`] of a body), in this order; what they come to is
+    /// [`ScalarExpr::Before`] to later ones and to the value stored. They load nothing. What is `kept` takes the place of what was held.
+    pub made: Vec<Reduction>,
+    /// The value stored; refers to the parallel axes and, as [`ScalarExpr::Acc`], what is held.
+    pub epilogue: ScalarExpr,
 }
 
 /// A reduction whose result for each point of the parallel axes is used and not stored.
@@ -212,7 +228,7 @@ pub enum ScalarExpr {
     Position(Index),
     /// The combined value of the reduction; epilogues only.
     Acc,
-    /// What the reduction of this number among those made [`before`](TensorExpr::before) came to.
+    /// What the reduction of this number among those made [`before`](TensorExpr::before), or [`across`](TensorExpr::across) results, came to.
     Before(usize),
     /// An element of `inputs[tensor]`.
     Load {
@@ -473,7 +489,13 @@ impl TensorExpr {
     }
     /// Everything that it evaluates.
     pub fn scalars(&self) -> impl Iterator<Item = &ScalarExpr> {
-        self.passes().flat_map(|pass| [pass.body, pass.epilogue])
+        let across =
+            self.across.iter().flat_map(|own| own.made.iter().flat_map(|made| [&made.body, &made.epilogue]).chain([&own.epilogue]));
+        self.passes().flat_map(|pass| [pass.body, pass.epilogue]).chain(across)
+    }
+    /// What each result comes to where it is stored.
+    pub fn stored(&self) -> &ScalarExpr {
+        self.across.as_ref().map_or(&self.epilogue, |own| &own.epilogue)
     }
     /// Whether every value is a number and every place affine ([`ScalarExpr::is_plain`]).
     pub fn is_plain(&self) -> bool {

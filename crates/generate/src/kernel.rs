@@ -1,6 +1,8 @@
 //! What models see of a configuration coarsely, read off the nest without building statements or lists of loads. What they see exactly is
 //! derived from the Program.
 
+mod across;
+
 use crate::expr::{AxisId, Combine, Pass, ScalarExpr};
 use crate::layout::{Coord, Place, image_format};
 use crate::names::Names;
@@ -212,26 +214,36 @@ impl<'a> Reader<'a> {
         let own = number == nest.expr.before.len();
         let scalars: &[&ScalarExpr] = if nest.expr.reduce.is_empty() { &[pass.body, pass.epilogue] } else { &[pass.epilogue] };
         let mut places = Lying::new();
-        scalars.iter().for_each(|scalar| scalar.loads(&mut |tensor, _, _| places.push(nest.schedule.places[tensor])));
+        let stored = nest.expr.across.as_ref().map(|across| &across.epilogue);
+        scalars
+            .iter()
+            .copied()
+            .chain(stored)
+            .for_each(|scalar| scalar.loads(&mut |tensor, _, _| places.push(nest.schedule.places[tensor])));
         places.push(nest.schedule.places[nest.expr.inputs.len()]);
         let at = match self.shared.results.iter().position(|known| known.0 == number && known.1 == places) {
             Some(at) => at,
             None => {
-                let found = self.ended(pass, number, scalars)?;
+                let found = match &nest.expr.across {
+                    Some(across) => {
+                        let stored = self.substituted(&nest.places(&nest.expr.store, nest.output_layout())?)?;
+                        self.rows(across, loaded, scalars, &stored)?
+                    }
+                    None => self.ended(number, scalars)?,
+                };
                 self.shared.results.push((number, places, found));
                 self.shared.results.len() - 1
             }
         };
         let Part { nodes, words } = &self.shared.results[at].2;
         out.extend_from_slice(nodes);
-        Some(nest.words(loaded, *words, own))
+        Some(if nest.expr.across.is_some() { *words } else { nest.words(loaded, *words, own) })
     }
 
     /// The same where tensors lie as they do now.
-    fn ended(&mut self, pass: Pass, number: usize, scalars: &[&ScalarExpr]) -> Option<Part> {
+    fn ended(&mut self, number: usize, scalars: &[&ScalarExpr]) -> Option<Part> {
         let (nest, mut out) = (self.nest, vec![]);
         let own = number == nest.expr.before.len();
-        let none: SmallVec<[bool; 5]> = SmallVec::from_elem(false, nest.expr.reduce.len());
         let stored = self.substituted(&nest.places(&nest.expr.store, nest.output_layout())?)?;
         let around = self.frame.idle.len();
         if let Some(lane) = nest.reduction_lane() {
@@ -244,21 +256,7 @@ impl<'a> Reader<'a> {
                 false => out.extend(nest.expr.combines_after(number).then_some(Node::Barrier)),
             }
         }
-        let mut loaded_at_end = 0;
-        for points in nest.points_alike(scalars)? {
-            let corners = if points.times > 1 { &points.corners[..] } else { &points.corners[..1] };
-            for (at, times) in corners.iter().zip([points.times - u32::from(points.times > 1), 1]) {
-                let items = nest.epilogue_items(pass, at);
-                loaded_at_end = loaded_at_end.max(items.list.iter().map(|item| nest.item_words(item)).sum());
-                for item in &items.list {
-                    out.push(Node::Access(AccessRef { times, ..self.load(item, &none, None)? }));
-                }
-                let stores = if own { nest.stores(at, &[], nest.out_width()) } else { vec![] };
-                for store in &stores {
-                    out.push(Node::Access(AccessRef { times, ..self.store(store, &stored.coords)? }));
-                }
-            }
-        }
+        let loaded_at_end = self.at_points(scalars, own.then_some(&stored), &mut out)?;
         self.frame.idle.truncate(around);
         Some(Part { nodes: out, words: loaded_at_end })
     }
@@ -612,6 +610,9 @@ fn ops(nest: &Nest, all: &[Tree<Steps>]) -> OpCounts {
             ops.add(OpClass::Float, nest.number, 1, if nest.has_rest() { points * uses } else { 0 });
             counter.count(pass.epilogue, (own, own), points, &mut ops);
         }
+        if let Some(across) = &nest.expr.across {
+            across::row_ops(&counter, across, &mut ops);
+        }
     }
     ops
 }
@@ -623,7 +624,8 @@ fn chain(nest: &Nest, all: &[Tree<Steps>]) -> u64 {
     count_updates(nest, all, 1, &mut updates);
     let most = updates.into_iter().max().unwrap_or(0);
     let known = |pass: &Pass| nest.schedule.known.filter(|_| pass.coefficients.is_some());
-    reductions.map(|pass| known(&pass).map_or(most, |known| known.longest.into())).sum()
+    let updates = reductions.map(|pass| known(&pass).map_or(most, |known| known.longest.into())).sum();
+    nest.expr.across.as_ref().map_or(updates, |own| across::row_chain(nest, own, updates))
 }
 
 /// Counts the updates of each accumulator of a point; of what makes no whole vector last.
@@ -691,7 +693,9 @@ impl Counter<'_> {
         match scalar {
             ScalarExpr::Const(_) => (1, false),
             ScalarExpr::Acc => (widths.0, false),
-            ScalarExpr::Before(_) => (self.nest.out_width(), false),
+            ScalarExpr::Before(_) => {
+                (self.nest.expr.across.as_ref().map_or(self.nest.out_width(), |own| self.nest.row_width(own.along)), false)
+            }
             ScalarExpr::Load { tensor, index, .. } => match self.nest.templates[self.nest.template(*tensor, index)].lanes {
                 LaneKind::Same => (1, false),
                 LaneKind::Consecutive | LaneKind::Apart => (widths.1, false),

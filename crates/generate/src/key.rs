@@ -1,6 +1,6 @@
 //! The identity of expressions: everything but names.
 
-use crate::expr::{Axis, AxisId, Coefficients, Combine, Index, Operator, Reduction, Role, ScalarExpr, Tensor, TensorExpr};
+use crate::expr::{Across, Axis, AxisId, Coefficients, Combine, Index, Operator, Reduction, Role, ScalarExpr, Tensor, TensorExpr};
 use sha2::{Digest, Sha256};
 use std::collections::HashMap;
 use std::fmt;
@@ -115,7 +115,8 @@ impl<'a> Encoder<'a> {
     }
 
     fn expression(&mut self, expr: &'a TensorExpr) {
-        let TensorExpr { name: _, inputs, output, axes, reduce, before, combine, coefficients, body, epilogue, store, clipped } = expr;
+        let TensorExpr { name: _, inputs, output, axes, reduce, before, combine, coefficients, body, epilogue, across, store, clipped } =
+            expr;
         self.list(inputs, Self::tensor);
         self.tensor(output);
         self.list(axes, Self::axis);
@@ -123,14 +124,7 @@ impl<'a> Encoder<'a> {
         // A tag of its own, so that what has none before is encoded as ever.
         if !before.is_empty() {
             self.tag(3);
-            self.list(before, |e, Reduction { combine, body, epilogue, kept }| {
-                if *kept {
-                    e.tag(6);
-                }
-                e.combine(*combine);
-                e.scalar(body);
-                e.scalar(epilogue);
-            });
+            self.list(before, Self::reduction);
         }
         // The same of what most have none of.
         if let Some(Coefficients { values, at }) = coefficients {
@@ -141,10 +135,25 @@ impl<'a> Encoder<'a> {
         if *clipped {
             self.tag(5);
         }
+        if let Some(Across { along, made, epilogue }) = across {
+            self.tag(7);
+            self.count(along.0);
+            self.list(made, Self::reduction);
+            self.scalar(epilogue);
+        }
         self.combine(*combine);
         self.scalar(body);
         self.scalar(epilogue);
         self.list(store, Self::index);
+    }
+
+    fn reduction(&mut self, Reduction { combine, body, epilogue, kept }: &'a Reduction) {
+        if *kept {
+            self.tag(6);
+        }
+        self.combine(*combine);
+        self.scalar(body);
+        self.scalar(epilogue);
     }
 
     fn number(&mut self, value: &f64) {

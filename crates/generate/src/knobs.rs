@@ -23,6 +23,23 @@ const LONG_TILES: &[i32] = &[1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32];
 const SHORT_GROUPS: [[u32; 3]; 6] = [[8, 1, 1], [8, 4, 1], [4, 4, 1], [2, 8, 1], [8, 2, 2], [2, 2, 2]];
 /// See [`SHORT_GROUPS`].
 const SHORT: i64 = 32;
+/// Further tiles of the axis that rows of held results lie along.
+const HELD_TILES: &[i32] = &[16, 32];
+/// Further shapes there, that axis first: few lanes for each row, or all of a group.
+const HELD_GROUPS: [[u32; 3]; 12] = [
+    [1, 1, 1],
+    [2, 1, 1],
+    [4, 1, 1],
+    [8, 1, 1],
+    [32, 1, 1],
+    [128, 1, 1],
+    [256, 1, 1],
+    [1, 4, 1],
+    [1, 16, 1],
+    [1, 64, 1],
+    [64, 4, 1],
+    [32, 2, 1],
+];
 /// An axis below this extent offers little choice.
 const LONG: i64 = 8;
 /// Work-group shapes along a single long axis.
@@ -90,6 +107,8 @@ pub struct Knobs {
     pub groups: Vec<Vec<u32>>,
     /// What each work-item walks over in any case.
     pub known: Option<Known>,
+    /// Whether groups hold rows of results, along the first of the main axes.
+    pub across: bool,
     /// The space people see.
     pub space: ConfigSpace,
 }
@@ -99,7 +118,9 @@ impl Knobs {
     pub fn of(expr: &TensorExpr, passes: Passes) -> Self {
         let parallel = expr.axes.len();
         let mut main: Vec<AxisId> = (0..parallel).map(AxisId).filter(|&a| !expr.written_out(a)).collect();
-        main.sort_by_key(|a| std::cmp::Reverse(expr.axes[a.0].extent));
+        // A group has whole rows along one axis: that is spread in any case.
+        let along = expr.across.as_ref().map(|own| own.along);
+        main.sort_by_key(|a| (Some(*a) != along, std::cmp::Reverse(expr.axes[a.0].extent)));
         main.truncate(3);
 
         let mut vector_axes: Vec<AxisId> = vec![];
@@ -167,6 +188,7 @@ impl Knobs {
             meeting,
             groups,
             known,
+            across: expr.across.is_some(),
             space,
         };
         knobs.groups = knobs.groups(expr);
@@ -200,7 +222,8 @@ impl Knobs {
         for (i, &a) in self.main.iter().enumerate() {
             let axis = axis(expr, a);
             let tiles = if i == 0 && self.alone(expr) { LONG_TILES } else { TILES[i] };
-            let mut tiles: Vec<i32> = tiles.iter().copied().filter(|&t| i64::from(t) <= axis.extent).collect();
+            let further = if expr.across.as_ref().is_some_and(|own| own.along == a) { HELD_TILES } else { &[] };
+            let mut tiles: Vec<i32> = tiles.iter().chain(further).copied().filter(|&t| i64::from(t) <= axis.extent).collect();
             tiles.extend(without_rest(axis.extent));
             tiles.sort_unstable();
             tiles.dedup();
@@ -254,7 +277,8 @@ impl Knobs {
         let short = self.main.iter().all(|&a| axis(expr, a).extent <= SHORT);
         let short = if short { SHORT_GROUPS.as_slice() } else { &[] };
         let sharing = if self.reduction_lanes.len() > 1 { SHARING_GROUPS.as_slice() } else { &[] };
-        let further = [sharing, short].concat();
+        let held = if expr.across.is_some() { HELD_GROUPS.as_slice() } else { &[] };
+        let further = [sharing, short, held].concat();
         for shape in GROUPS.into_iter().chain(long.iter().map(|&lanes| [lanes, 1, 1])).chain(further) {
             let clip = |(&a, &lanes): (&AxisId, &u32)| lanes.min((axis(expr, a).extent as u32).next_power_of_two());
             let clipped: Vec<u32> = self.main.iter().zip(&shape).map(clip).collect();
@@ -308,7 +332,11 @@ impl Knobs {
     /// What work-items of a group meet for by values of the knobs of a schedule, and of any that follow.
     pub fn meets(&self, values: &[i32]) -> Meeting {
         let own = self.meeting.iter().filter(|own| values.get(own.0).is_some_and(|&value| value != own.1));
-        own.fold(Meeting::default(), |all, own| Meeting { copies: all.copies || own.2.copies, shares: all.shares || own.2.shares })
+        // Lanes that hold rows together are a matter of the group.
+        let group = self.across.then(|| values.get(self.arranging().start)).flatten();
+        let shares = group.and_then(|&group| self.groups.get(usize::try_from(group).ok()?)).is_some_and(|group| group[0] > 1);
+        let first = Meeting { copies: false, shares };
+        own.fold(first, |all, own| Meeting { copies: all.copies || own.2.copies, shares: all.shares || own.2.shares })
     }
 
     /// Whether tensors that are packed are so alike: blocks of two widths, or blocks and texels, are not in one kernel. Loops are unrolled
@@ -330,7 +358,8 @@ impl Knobs {
         ConfigSpace::combine(work).filter(move |values| meeting.allows(self.meets(values))).filter_map(move |values| {
             self.loops(expr, &[&values[..], &alone].concat())?;
             let arranged = |more: Vec<i32>| Some((more.clone(), self.loops(expr, &[&values[..], &more].concat())?));
-            let arrangements: Vec<_> = ConfigSpace::combine(arranging).filter_map(arranged).collect();
+            let allowed = |more: &Vec<i32>| !self.across || meeting.allows(self.meets(&[&values[..], more].concat()));
+            let arrangements: Vec<_> = ConfigSpace::combine(arranging).filter(allowed).filter_map(arranged).collect();
             (!arrangements.is_empty()).then_some((values, arrangements))
         })
     }
@@ -431,11 +460,12 @@ impl Knobs {
             accumulators,
             places: SmallVec::from_elem(Place::Buffer, expr.inputs.len() + 1),
             known: self.known,
+            across: expr.across.as_ref().map(|own| own.along),
         };
         schedule.loops.reverse();
         let at = schedule.sequential().0;
         schedule.stages.extend(stage.iter().map(|&tensor| Stage { tensor, at }));
-        let meets = group == NOT_ARRANGED || meeting_pays(&schedule) && self.fills(&schedule);
+        let meets = group == NOT_ARRANGED || meeting_pays(&schedule) && self.fills(&schedule) && schedule.holds_rows(expr);
         (meets && self.legal(expr, &schedule, unroll, order)).then_some(schedule)
     }
 }

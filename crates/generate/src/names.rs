@@ -76,6 +76,10 @@ impl<'a> Names<'a> {
     pub fn before(&self, number: usize, n: usize) -> Name {
         self.free(format!("before{number}_{n}"))
     }
+    /// What a work-item has combined of a row of its tile.
+    pub fn part(&self, row: usize) -> Name {
+        self.free(format!("part{row}"))
+    }
     /// An accumulator folded to so many lanes.
     pub fn folded(&self, width: u8) -> Name {
         self.free(format!("folded{width}"))

@@ -4,6 +4,7 @@
 //! judged without building statements. Offsets within tiles, unrolled loops and vectors are known here, so a load differs from
 //! its neighbours in constants only: a [`Template`] holds what they share, an [`Item`] the constants.
 
+pub mod across;
 mod borders;
 pub mod local;
 pub mod loops;
@@ -343,6 +344,9 @@ impl<'a> Nest<'a> {
             let reduced = pass.combine == Combine::Each;
             pass.epilogue.loads(&mut |tensor, index, _| f(Load { tensor, index, reduced }));
         }
+        if let Some(across) = &self.expr.across {
+            across.epilogue.loads(&mut |tensor, index, _| f(Load { tensor, index, reduced: false }));
+        }
     }
 
     fn collect_templates(&self) -> Vec<Template<'a>> {
@@ -635,17 +639,7 @@ impl Nest<'_> {
 
     /// What the epilogue of one tile point of a pass loads (and the body, where nothing is reduced).
     pub fn epilogue_items(&self, pass: Pass, at: &[i64]) -> Items {
-        let none: Offsets = Offsets::from_elem(0, self.expr.reduce.len());
-        let mut items = Items::default();
-        let mut collect = |scalar: &ScalarExpr| {
-            scalar.loads(&mut |tensor, index, _| {
-                self.operand(self.template(tensor, index), at, &none, self.out_width(), &mut items);
-            });
-        };
-        if self.expr.reduce.is_empty() {
-            collect(pass.body);
-        }
-        collect(pass.epilogue);
-        items
+        let body = self.expr.reduce.is_empty().then_some(pass.body);
+        self.items_at(body.into_iter().chain([pass.epilogue]), at)
     }
 }

@@ -350,6 +350,7 @@ impl Builder {
             body,
             epilogue,
             store,
+            across: None,
             clipped: false,
         }
     }

@@ -1,9 +1,10 @@
 //! From a resolved configuration to statements.
 
+mod across;
 mod gather;
 mod value;
 
-use crate::expr::{AxisId, Combine, Pass, ScalarExpr, TensorExpr};
+use crate::expr::{Across, AxisId, Combine, Pass, ScalarExpr, TensorExpr};
 use crate::layout::{Coord, Coords, image_format};
 use crate::names::Names;
 use crate::nest::loops::{Counts, Step, Tree};
@@ -165,6 +166,9 @@ impl Writer<'_> {
         let pass = self.expr.own_pass();
         if pass.combine == Combine::Each {
             return self.trees(&self.nest.body(pass), pass, tile, None);
+        }
+        if let Some(across) = &self.expr.across {
+            return self.rows(pass, across, tile);
         }
         let mut stmts = if self.expr.reduce.is_empty() { vec![] } else { self.reduction(pass, tile)? };
         let none = self.unlooped();
@@ -487,8 +491,8 @@ impl Writer<'_> {
             self.number(expr, width)
         };
         let value = self.value(pass.epilogue, at, &mut items, Some(&acc));
-        // What an earlier reduction comes to is a number.
-        let stored = std::ptr::eq(pass.epilogue, &self.expr.epilogue);
+        // What an earlier reduction comes to is a number, and so is what is held.
+        let stored = std::ptr::eq(pass.epilogue, self.expr.stored());
         (stmts, if stored { self.stored_value(value, width) } else { self.lanes_of(value, width) })
     }
 
@@ -591,9 +595,12 @@ impl Writer<'_> {
             ScalarExpr::Const(c) => Value { expr: Expr::f32(*c as f32), width: 1, kind: Scalar::F32 },
             ScalarExpr::Position(form) => self.position(form, at),
             ScalarExpr::Acc => acc.cloned().unwrap_or_else(|| self.number(literal(self.nest.number, 0.0), 1)),
-            ScalarExpr::Before(number) => {
-                self.number(Expr::Var(self.names.before(*number, self.nest.point(at.tile))), self.nest.out_width())
-            }
+            ScalarExpr::Before(number) => match &self.expr.across {
+                Some(Across { along, .. }) => {
+                    self.number(Expr::Var(self.names.before(*number, self.nest.row(*along, at.tile))), self.nest.row_width(*along))
+                }
+                None => self.number(Expr::Var(self.names.before(*number, self.nest.point(at.tile))), self.nest.out_width()),
+            },
             ScalarExpr::Load { tensor, index, .. } => {
                 let template = self.nest.template(*tensor, index);
                 let part = |p: &Part, items: &[Item]| {

@@ -75,6 +75,8 @@ pub struct Schedule {
     pub places: SmallVec<[Place; 8]>,
     /// `None` where terms have no known factors.
     pub known: Option<Known>,
+    /// The parallel axis along which a group holds whole rows of results ([`crate::expr::Across`]).
+    pub across: Option<AxisId>,
 }
 
 impl Schedule {
@@ -100,7 +102,20 @@ impl Schedule {
 
     /// Whether the work-items of a group meet, so that none may be left out.
     pub fn meets(&self) -> bool {
-        !self.stages.is_empty() || self.reduction_lanes() > 1
+        !self.stages.is_empty() || self.reduction_lanes() > 1 || self.row_lanes() > 1
+    }
+
+    /// Lanes of a group that hold a row of results together.
+    pub fn row_lanes(&self) -> u32 {
+        self.bound(Bind::Lane).filter(|own| Some(own.axis) == self.across).map(|own| own.trips as u32).product()
+    }
+
+    /// Whether a group holds whole rows of results, in one accumulator each; their lanes combine what they have half by half.
+    pub(crate) fn holds_rows(&self, expr: &TensorExpr) -> bool {
+        let whole = |a| self.bound(Bind::Group).all(|own| own.axis != a || own.trips == 1);
+        let alone = self.reduction_lanes() == 1 && self.accumulators == 1 && !self.reduces_vectors(expr);
+        self.across == expr.across.as_ref().map(|own| own.along)
+            && self.across.is_none_or(|a| whole(a) && alone && self.row_lanes().is_power_of_two())
     }
 
     /// Whether vectors lie along a reduction axis: their lanes are folded into one at the end.
@@ -156,7 +171,13 @@ impl Schedule {
         let ahead = !self.ahead || self.copies_again();
         let combines = !expr.reduce.is_empty() && expr.passes().any(|pass| pass.combine != Combine::Each);
         let turns = self.accumulators == 1 || self.accumulators > 1 && combines && expr.coefficients.is_none();
-        loops && turns && (0..all).all(|a| self.covers(expr, AxisId(a))) && copied && ahead && self.places.len() == expr.inputs.len() + 1
+        loops
+            && turns
+            && self.holds_rows(expr)
+            && (0..all).all(|a| self.covers(expr, AxisId(a)))
+            && copied
+            && ahead
+            && self.places.len() == expr.inputs.len() + 1
     }
 
     /// Whether each loop of an axis has the trips of those inside as its step, and all together walk over it, but for what makes no whole trip

@@ -27,6 +27,17 @@ pub fn expression(expr: &TensorExpr) -> String {
             let _ = writeln!(text, "  before{n} = {}", scalar(expr, pass.epilogue));
         }
     }
+    if let Some(across) = &expr.across {
+        let _ = writeln!(text, "  held = {}", scalar(expr, &expr.epilogue));
+        for (n, own) in across.made.iter().enumerate() {
+            let _ = writeln!(text, "  {:?} across {}", own.combine, axis(expr, across.along).name);
+            let kept = if own.kept { "held = " } else { "" };
+            let _ = writeln!(text, "  acc = {kept}{}", of_value(expr, &own.body, "held"));
+            let _ = writeln!(text, "  before{n} = {}", scalar(expr, &own.epilogue));
+        }
+        let _ = writeln!(text, "  {result} = {}", of_value(expr, &across.epilogue, "held"));
+        return text;
+    }
     let _ = writeln!(text, "  {result} = {}", scalar(expr, &expr.epilogue));
     text
 }
@@ -36,9 +47,15 @@ fn index(expr: &TensorExpr, form: &Index) -> String {
 }
 
 fn scalar(expr: &TensorExpr, s: &ScalarExpr) -> String {
+    of_value(expr, s, "acc")
+}
+
+/// The same where what is combined is called so.
+fn of_value(expr: &TensorExpr, s: &ScalarExpr, acc: &str) -> String {
+    let scalar = |s| of_value(expr, s, acc);
     match s {
         ScalarExpr::Const(c) => c.to_string(),
-        ScalarExpr::Acc => "acc".to_owned(),
+        ScalarExpr::Acc => acc.to_owned(),
         ScalarExpr::Before(n) => format!("before{n}"),
         ScalarExpr::Load { tensor, index: forms, padded } => {
             let forms: Vec<String> = forms.iter().map(|f| index(expr, f)).collect();
@@ -47,7 +64,7 @@ fn scalar(expr: &TensorExpr, s: &ScalarExpr) -> String {
         ScalarExpr::Position(form) => index(expr, form),
         ScalarExpr::Gather { tensor, index: forms, found } => {
             let place = |(d, form): (usize, &Index)| {
-                let more: Vec<String> = found.iter().filter(|own| own.0 == d).map(|own| scalar(expr, &own.1)).collect();
+                let more: Vec<String> = found.iter().filter(|own| own.0 == d).map(|own| scalar(&own.1)).collect();
                 let own = (*form != Index::default() || more.is_empty()).then(|| index(expr, form));
                 own.into_iter().chain(more).collect::<Vec<_>>().join(" + ")
             };
@@ -55,11 +72,11 @@ fn scalar(expr: &TensorExpr, s: &ScalarExpr) -> String {
             format!("{}~[{}]", expr.inputs[*tensor].name, places.join(", "))
         }
         ScalarExpr::Select(condition, a, b) => {
-            format!("select({}, {}, {})", scalar(expr, condition), scalar(expr, a), scalar(expr, b))
+            format!("select({}, {}, {})", scalar(condition), scalar(a), scalar(b))
         }
-        ScalarExpr::Unary(op, a) => format!("{}({})", format!("{op:?}").to_lowercase(), scalar(expr, a)),
-        ScalarExpr::Round(to, a) => format!("{}({})", to.name(), scalar(expr, a)),
-        ScalarExpr::Binary(op, a, b) => format!("{}({}, {})", format!("{op:?}").to_lowercase(), scalar(expr, a), scalar(expr, b)),
+        ScalarExpr::Unary(op, a) => format!("{}({})", format!("{op:?}").to_lowercase(), scalar(a)),
+        ScalarExpr::Round(to, a) => format!("{}({})", to.name(), scalar(a)),
+        ScalarExpr::Binary(op, a, b) => format!("{}({}, {})", format!("{op:?}").to_lowercase(), scalar(a), scalar(b)),
     }
 }
 

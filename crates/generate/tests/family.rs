@@ -51,6 +51,7 @@ fn conv(c: i64, h: i64, w: i64, k: i64, r: i64, stride: i64) -> TensorExpr {
             ScalarExpr::Const(0.0),
         ),
         store: vec![Index::constant(0), ax(0), ax(1), ax(2)],
+        across: None,
         clipped: false,
     }
 }
@@ -69,6 +70,7 @@ fn matmul(m: i64, n: i64, k: i64) -> TensorExpr {
         body: ScalarExpr::binary(BinaryOp::Mul, load(0, vec![ax(0), ax(2)], false), load(1, vec![ax(2), ax(1)], false)),
         epilogue: ScalarExpr::Acc,
         store: vec![ax(0), ax(1)],
+        across: None,
         clipped: false,
     }
 }
@@ -99,6 +101,7 @@ fn pointwise(n: i64, c: i64) -> TensorExpr {
         body: ScalarExpr::binary(BinaryOp::Mul, load(0, vec![ax(0), ax(1)], false), load(1, vec![ax(1)], false)),
         epilogue: ScalarExpr::unary(UnaryOp::Tanh, ScalarExpr::Acc),
         store: vec![ax(0), ax(1)],
+        across: None,
         clipped: false,
     }
 }
@@ -119,6 +122,7 @@ fn rows(n: i64, c: i64, combine: Combine) -> TensorExpr {
         body: ScalarExpr::unary(UnaryOp::Exp, shifted),
         epilogue: ScalarExpr::binary(BinaryOp::Mul, ScalarExpr::Acc, load(1, vec![ax(0)], false)),
         store: vec![ax(0)],
+        across: None,
         clipped: false,
     }
 }
@@ -147,6 +151,11 @@ fn walked(operator: Operator) -> TensorExpr {
 fn walked_as(name: &str, operator: Operator) -> TensorExpr {
     let rows = candidates(&operator).into_iter().find(|own| own.name == name).expect("rows are alike");
     rows.operator.steps.into_iter().next().expect("an expression")
+}
+
+/// Rows that a group holds.
+fn held(text: &str) -> TensorExpr {
+    walked_as("held", parse_operator(text).expect("an operator"))
 }
 
 /// The transforms of a convolution by tiles: of taps, of the input, and into results.
@@ -182,6 +191,11 @@ fn expressions() -> Vec<TensorExpr> {
         conv(5, 9, 9, 7, 3, 2),
         conv(16, 8, 24, 24, 1, 1),
         conv(20, 5, 7, 20, 3, 1),
+        held("softmax n=6 c=45"),
+        held("layernorm n=5 c=72"),
+        held("matmul m=13 n=20 k=37 softmax=1"),
+        held("matmul m=6 n=37 k=20 softmax=1 transpose_right=1 weights=none"),
+        held("matmul m=12 n=72 k=13 batch=2 layernorm=1"),
         matmul(13, 20, 37),
         matmul(64, 64, 64),
         // A part of a copy is left, of which several trips are made and a rest.

@@ -8,7 +8,7 @@ mod mutate;
 use fastrand::Rng;
 use mutate::{mutate, wild};
 use std::collections::{BTreeMap, HashMap, HashSet};
-use warpsight_generate::expr::{Axis, Coefficients, Operator, ScalarExpr, Tensor, TensorExpr, name};
+use warpsight_generate::expr::{Axis, Coefficients, Operator, Reduction, ScalarExpr, Tensor, TensorExpr, name};
 use warpsight_generate::operators::parse_operator;
 use warpsight_generate::{ExprKey, ScheduleFamily};
 use warpsight_ir::{ConfigSpace, Family, Knob, Name, Scalar};
@@ -32,13 +32,21 @@ fn same(a: &Operator, b: &Operator) -> bool {
                 && (extents(&a.axes), extents(&a.reduce)) == (extents(&b.axes), extents(&b.reduce))
                 && (a.combine, &a.store, a.clipped) == (b.combine, &b.store, b.clipped)
                 && same_coefficients(a.coefficients.as_ref(), b.coefficients.as_ref())
-                && a.before.len() == b.before.len()
-                && a.before.iter().zip(&b.before).all(|(a, b)| {
-                    (a.combine, a.kept) == (b.combine, b.kept) && same_scalar(&a.body, &b.body) && same_scalar(&a.epilogue, &b.epilogue)
-                })
+                && same_reductions(&a.before, &b.before)
+                && match (&a.across, &b.across) {
+                    (Some(a), Some(b)) => a.along == b.along && same_reductions(&a.made, &b.made) && same_scalar(&a.epilogue, &b.epilogue),
+                    (a, b) => a.is_none() && b.is_none(),
+                }
                 && same_scalar(&a.body, &b.body)
                 && same_scalar(&a.epilogue, &b.epilogue)
         })
+}
+
+fn same_reductions(a: &[Reduction], b: &[Reduction]) -> bool {
+    let one = |a: &Reduction, b: &Reduction| {
+        (a.combine, a.kept) == (b.combine, b.kept) && same_scalar(&a.body, &b.body) && same_scalar(&a.epilogue, &b.epilogue)
+    };
+    a.len() == b.len() && a.iter().zip(b).all(|(a, b)| one(a, b))
 }
 
 fn same_coefficients(a: Option<&Coefficients>, b: Option<&Coefficients>) -> bool {

@@ -8,7 +8,7 @@ use warpsight_engine::settle::Taken;
 use warpsight_graph::Plan;
 
 /// The names that `--sequences` takes.
-pub const NAMES: [&str; 14] = [
+pub const NAMES: [&str; 15] = [
     "direct",
     "padded",
     "packed",
@@ -20,6 +20,7 @@ pub const NAMES: [&str; 14] = [
     "runs256",
     "rows",
     "rows_kept",
+    "held",
     "pooled",
     "winograd2",
     "winograd4",

@@ -20,7 +20,13 @@ pub fn one_walk(steps: &[TensorExpr]) -> Option<TensorExpr> {
     let mut whole = TensorExpr { before: vec![], ..first.clone() };
     let mut made: Vec<Made> = vec![];
     for (number, step) in steps.iter().enumerate() {
-        if !step.before.is_empty() || step.stores_each() || step.coefficients.is_some() || step.clipped || !step.is_plain() {
+        if !step.before.is_empty()
+            || step.stores_each()
+            || step.coefficients.is_some()
+            || step.across.is_some()
+            || step.clipped
+            || !step.is_plain()
+        {
             return None;
         }
         let last = number == later.len();

@@ -44,7 +44,9 @@ impl TensorExpr {
             let combined = usize::from(combine != Combine::Each && !self.reduce.is_empty());
             (operations(body) + combined) as f64 * all + operations(epilogue) as f64 * results
         };
-        self.passes().map(|own| pass(own.combine, own.body, own.epilogue)).sum()
+        let across =
+            self.across.iter().flat_map(|own| own.made.iter().map(|made| operations(&made.body) + 1).chain([operations(&own.epilogue)]));
+        self.passes().map(|own| pass(own.combine, own.body, own.epilogue)).sum::<f64>() + across.sum::<usize>() as f64 * rows
     }
 
     /// The operands of a sum of products; of anything else each input once.

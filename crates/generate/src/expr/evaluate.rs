@@ -15,6 +15,7 @@ use warpsight_ir::{BinaryOp, Scalar, UnaryOp};
 pub struct Evaluator<'a, T> {
     expr: &'a TensorExpr,
     passes: Vec<Walk<'a, T>>,
+    across: Option<Row<'a, T>>,
     /// Where a result is stored.
     place: Position,
 }
@@ -26,6 +27,14 @@ struct Walk<'a, T> {
     epilogue: Node<'a, T>,
     /// What the body comes to, where that is found at once.
     terms: Option<Terms<'a, T>>,
+}
+
+/// What is made of rows of results.
+struct Row<'a, T> {
+    along: usize,
+    /// How values are combined, their body and epilogue, whether they are kept.
+    made: Vec<(Combine, Node<'a, T>, Node<'a, T>, bool)>,
+    epilogue: Node<'a, T>,
 }
 
 /// A scalar whose loads are positions in their inputs.
@@ -83,9 +92,11 @@ impl<T: Copy + Into<f64> + Sync> Evaluator<'_, T> {
         let along = self.along();
         let mut extents: Vec<i64> = self.expr.axes.iter().map(|axis| axis.extent).collect();
         let length = along.map_or(1, |along| extents.remove(along));
-        extents.push((length + PIECE - 1) / PIECE);
+        // What is made of rows is of whole ones.
+        let longest = if self.across.is_some() { length } else { PIECE };
+        extents.push((length + longest - 1) / longest);
         let runs = extents.iter().product::<i64>() as usize;
-        let some = (AT_ONCE / self.expr.work_per_row().saturating_mul(length.clamp(1, PIECE) as usize)).max(1);
+        let some = (AT_ONCE / self.expr.work_per_row().saturating_mul(length.clamp(1, longest) as usize)).max(1);
         let parts: Vec<_> = (0..runs).step_by(some).map(|first| first..runs.min(first + some)).collect();
         // Each result has an element of its own.
         let output: Vec<AtomicU64> = held.into_iter().map(|value| AtomicU64::new(value.to_bits())).collect();
@@ -101,9 +112,9 @@ impl<T: Copy + Into<f64> + Sync> Evaluator<'_, T> {
                 row.clear();
                 row.extend_from_slice(others);
                 let Some(along) = along else { return self.row(&row, &mut store) };
-                let first = piece * PIECE;
+                let first = piece * longest;
                 row.insert(along, first);
-                self.run(&row, along, (length - first).min(PIECE), &mut store);
+                self.run(&row, along, (length - first).min(longest), &mut store);
             });
             unplaced
         });
@@ -128,7 +139,12 @@ impl<'a, T: Copy + Into<f64>> Evaluator<'a, T> {
     pub(super) fn of_one(expr: &'a TensorExpr, inputs: &[&'a [T]]) -> Self {
         let node = |scalar| Node::of(scalar, expr, inputs);
         let walk = |pass: Pass<'a>| Walk { pass, body: node(pass.body), epilogue: node(pass.epilogue), terms: None };
-        Self { expr, passes: expr.passes().map(walk).collect(), place: Position::new(&expr.store, &expr.output.shape) }
+        let across = expr.across.as_ref().map(|own| Row {
+            along: own.along.0,
+            made: own.made.iter().map(|made| (made.combine, node(&made.body), node(&made.epilogue), made.kept)).collect(),
+            epilogue: node(&own.epilogue),
+        });
+        Self { expr, passes: expr.passes().map(walk).collect(), across, place: Position::new(&expr.store, &expr.output.shape) }
     }
 
     /// The value of one result, a point of [`TensorExpr::result_axes`].
@@ -136,6 +152,9 @@ impl<'a, T: Copy + Into<f64>> Evaluator<'a, T> {
         debug_assert_eq!(point.len(), self.expr.result_axes().count());
         let axes = self.expr.axes.len() + self.expr.reduce.len();
         let mut all: Vec<i64> = point.iter().copied().chain(self.expr.reduce.iter().map(|_| 0)).take(axes).collect();
+        if let Some(across) = &self.across {
+            return self.held(across, point)[point[across.along] as usize];
+        }
         let before = self.reductions(&mut all.clone());
         self.own(&mut all, &before)
     }
@@ -144,8 +163,14 @@ impl<'a, T: Copy + Into<f64>> Evaluator<'a, T> {
     /// row-major, which no output has where an expression stores outside of its own.
     pub fn row(&self, row: &[i64], mut f: impl FnMut(&[i64], usize, f64)) {
         let mut all: SmallVec<[i64; 8]> = row.iter().copied().chain(self.expr.reduce.iter().map(|_| 0)).collect();
-        let before = self.reductions(&mut all);
         let results = self.expr.result_axes().count();
+        if let Some(across) = &self.across {
+            if !self.expr.leaves_out(row) {
+                f(row, self.place.at(&all), self.held(across, row)[row[across.along] as usize]);
+            }
+            return;
+        }
+        let before = self.reductions(&mut all);
         loop {
             if !self.expr.leaves_out(&all[..results]) {
                 let value = self.own(&mut all, &before);
@@ -159,6 +184,9 @@ impl<'a, T: Copy + Into<f64>> Evaluator<'a, T> {
 
     /// The parallel axis along which results are computed together: the longest one that no known factor depends on, of these the last.
     fn along(&self) -> Option<usize> {
+        if let Some(across) = &self.across {
+            return Some(across.along);
+        }
         let known = self.expr.coefficients.as_ref();
         let free = |a: &usize| known.is_none_or(|own| own.at.coefficient(AxisId(*a)) == 0);
         (0..self.expr.axes.len()).filter(free).max_by_key(|&a| self.expr.axes[a].extent)
@@ -167,6 +195,16 @@ impl<'a, T: Copy + Into<f64>> Evaluator<'a, T> {
     /// The same of so many points of the parallel axes, one behind the other along one of them that no known factor depends on.
     fn run(&self, first: &[i64], along: usize, count: i64, mut f: impl FnMut(&[i64], usize, f64)) {
         let mut row: SmallVec<[i64; 8]> = first.into();
+        if let Some(across) = &self.across {
+            row.extend(self.expr.reduce.iter().map(|_| 0));
+            for (n, value) in (0..count).zip(self.held(across, first)) {
+                row[along] = n;
+                if !self.expr.leaves_out(&row[..first.len()]) {
+                    f(&row[..first.len()], self.place.at(&row), value);
+                }
+            }
+            return;
+        }
         let ([Walk { pass, terms: Some(terms), epilogue, .. }], false) = (&self.passes[..], self.expr.stores_each()) else {
             for _ in 0..count {
                 self.row(&row, &mut f);
@@ -185,6 +223,42 @@ impl<'a, T: Copy + Into<f64>> Evaluator<'a, T> {
             }
             row[along] += 1;
         }
+    }
+
+    /// The results of the row that a point of the parallel axes is in.
+    fn held(&self, across: &Row<T>, point: &[i64]) -> Vec<f64> {
+        let mut all: SmallVec<[i64; 8]> = point.iter().copied().chain(self.expr.reduce.iter().map(|_| 0)).collect();
+        let Walk { pass, terms, epilogue, .. } = &self.passes[0];
+        let mut held = vec![pass.combine.start(); self.expr.axes[across.along].extent as usize];
+        all[across.along] = 0;
+        match terms {
+            Some(terms) if !self.expr.reduce.is_empty() => {
+                combine(terms, pass.combine, &all, across.along, &mut held);
+                self.at_each(across, &mut all, &mut held, |at, acc| epilogue.value(at, Known { acc, before: &[] }));
+            }
+            _ => self.at_each(across, &mut all, &mut held, |at, _| self.own(&mut at.to_vec(), &[])),
+        }
+        let mut before = vec![];
+        for (how, body, epilogue, kept) in &across.made {
+            let mut acc = how.start();
+            self.at_each(across, &mut all, &mut held, |at, held| {
+                let value = body.value(at, Known { acc: held, before: &before });
+                acc = apply_binary(how.operation(), acc, value);
+                if *kept { value } else { held }
+            });
+            before.push(epilogue.value(&all, Known { acc, before: &before }));
+        }
+        self.at_each(across, &mut all, &mut held, |at, acc| across.epilogue.value(at, Known { acc, before: &before }));
+        held
+    }
+
+    /// Replaces each value of a row by what it becomes.
+    fn at_each(&self, across: &Row<T>, all: &mut [i64], held: &mut [f64], mut f: impl FnMut(&[i64], f64) -> f64) {
+        for (n, value) in held.iter_mut().enumerate() {
+            all[across.along] = n as i64;
+            *value = f(all, *value);
+        }
+        all[across.along] = 0;
     }
 
     /// What the reductions made before come to.

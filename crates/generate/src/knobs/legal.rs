@@ -33,7 +33,10 @@ impl Knobs {
     /// Whether a group that does not share reductions has more than a work-item or two, where there are larger ones.
     pub fn fills(&self, schedule: &Schedule) -> bool {
         let few = |lanes: u32| lanes <= SHARING_LANES;
-        schedule.reduction_lanes() > 1 || !few(group_lanes(schedule)) || self.groups.iter().all(|own| few(own.iter().product()))
+        schedule.reduction_lanes() > 1
+            || schedule.across.is_some()
+            || !few(group_lanes(schedule))
+            || self.groups.iter().all(|own| few(own.iter().product()))
     }
 
     /// Rules that need no look at the loads: knobs that have no effect must be at their first value, nothing may be absurd.

@@ -105,7 +105,7 @@ pub fn reduction_lanes(expr: &TensorExpr, deep: Option<AxisId>) -> Vec<i32> {
     let results: i64 = expr.axes.iter().map(|axis| axis.extent).product();
     let long = deep.map(|a| axis(expr, a).extent).filter(|&extent| extent >= LONG_REDUCTION);
     let few = |lanes: i32| results.saturating_mul(i64::from(lanes)) <= AT_A_TIME;
-    let pays = |lanes: i32| few(lanes) && long.is_some_and(|extent| i64::from(lanes) < extent);
+    let pays = |lanes: i32| few(lanes) && expr.across.is_none() && long.is_some_and(|extent| i64::from(lanes) < extent);
     REDUCTION_LANES.into_iter().filter(|&lanes| lanes == 1 || pays(lanes)).collect()
 }
 
@@ -116,5 +116,5 @@ pub fn accumulators(expr: &TensorExpr, deep: Option<AxisId>) -> Vec<i32> {
     let combines = expr.coefficients.is_none() && expr.passes().any(|pass| pass.combine != Combine::Each);
     let results = || expr.axes.iter().map(|axis| axis.extent).fold(1, i64::saturating_mul);
     let alone = || deep.is_some_and(|a| runs_along(expr, a)) || results() <= FEW;
-    ACCUMULATORS.into_iter().filter(|&own| own == 1 || long && combines && alone()).collect()
+    ACCUMULATORS.into_iter().filter(|&own| own == 1 || long && combines && expr.across.is_none() && alone()).collect()
 }

@@ -63,7 +63,7 @@ impl<'a> Nest<'a> {
     /// The index by which the body (or epilogue) reads an input; the first where there are several.
     fn index_of(&self, tensor: usize) -> Option<&'a [Index]> {
         let mut found = None;
-        for scalar in self.expr.passes().flat_map(|pass| [pass.body, pass.epilogue]) {
+        for scalar in self.expr.scalars() {
             scalar.loads(&mut |t, index, _| {
                 if t == tensor && found.is_none() {
                     found = Some(index);

@@ -30,6 +30,6 @@ impl Nest<'_> {
             let dims = std::iter::once(self.points()).chain(lanes).chain([self.out_width().into()]).collect();
             array(names.partial(), self.number, dims)
         });
-        self.staged.iter().map(copy).chain(partial).collect()
+        self.staged.iter().map(copy).chain(partial).chain(self.row_partials(names.partial())).collect()
     }
 }

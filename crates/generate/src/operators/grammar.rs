@@ -50,7 +50,7 @@ const FORMS: &[Form] = &[
     ("conv3d", &["n", "c", "d", "h", "w", "k", "t", "r", "s"], &[("stride", 1), ("pad", 0), ("dilation", 1), ("groups", 1)]),
     ("deconv2d", &["n", "c", "h", "w", "k", "r", "s"], &[("stride", 1), ("pad", 0), ("dilation", 1), ("groups", 1)]),
     ("deconv3d", &["n", "c", "d", "h", "w", "k", "t", "r", "s"], &[("stride", 1), ("pad", 0), ("dilation", 1), ("groups", 1)]),
-    ("matmul", &["m", "n", "k"], &[("batch", 1), ("transpose_left", 0), ("transpose_right", 0)]),
+    ("matmul", &["m", "n", "k"], &[("batch", 1), ("transpose_left", 0), ("transpose_right", 0), ("softmax", 0), ("layernorm", 0)]),
     ("fc", &["n", "k", "m"], &[]),
     ("softmax", &["n", "c"], &[]),
     ("layernorm", &["n", "c"], &[]),
@@ -88,11 +88,23 @@ const FORMS: &[Form] = &[
 ];
 
 /// Keys that may be 0.
-const MAY_BE_ZERO: &[&str] =
-    &["pad", "padw", "winograd", "maxpool", "avgpool", "poolstride", "poolpad", "rows", "transpose_left", "transpose_right"];
+const MAY_BE_ZERO: &[&str] = &[
+    "pad",
+    "padw",
+    "winograd",
+    "maxpool",
+    "avgpool",
+    "poolstride",
+    "poolpad",
+    "rows",
+    "transpose_left",
+    "transpose_right",
+    "softmax",
+    "layernorm",
+];
 
 /// Keys that are 0 or 1.
-const SWITCHES: &[&str] = &["winograd", "transpose_left", "transpose_right"];
+const SWITCHES: &[&str] = &["winograd", "transpose_left", "transpose_right", "softmax", "layernorm"];
 
 /// The epsilon of layer normalisations on the command line; ONNX's default.
 const EPSILON: f64 = 1e-5;
@@ -114,7 +126,7 @@ fn keys((name, needed, optional): &Form) -> String {
 /// Reads one operator with its sizes, as [`forms`] lists them; `fc` has a weight of m×k, `dtype` is one of [`DTYPES`], `weights` is `constant` (what kernels may pack in advance) or `none` (all operands are inputs, row by row).
 ///
 /// `maxpool` or `avgpool` of `conv2d` is a pooling of what it makes, of windows of so many rows and columns, every `poolstride` of them (as far as they
-/// reach where that is 0) and with `poolpad` around.
+/// reach where that is 0) and with `poolpad` around. `softmax` or `layernorm` of `matmul` is 1 where rows of what it makes are normalised.
 /// `transpose_left` and `transpose_right` are 0, or 1 where that operand of `matmul` is stored k×m, n×k. `padw` pads columns where `pad` is that of rows alone. What has `n` and `c` alone is of n rows of c elements. Results of `add`, `mul`, `where` and `expand` may have `h` and `w`, too; `left_n=1`, `right_c=1`, `condition_h=1`, `input_w=1` and
 /// others like them say where an operand has extent 1 and is broadcast (`rows` is another word for `right_n`). `expand` repeats one row n times unless `input_n` says otherwise; `split` gives each of its parts; `gather` finds n of `rows` rows where n integers say, and `scatter_add` adds n
 /// rows to them; `embedding_bag` sums n such rows in bags. `lower_triangle` takes what is below the diagonals of n squares of c rows. `resize_*` have middles of elements meet (ONNX's `half_pixel`).
@@ -174,7 +186,8 @@ pub fn parse_operator(text: &str) -> Result<Operator, OperatorError> {
                 (_, true) => vec![batch, columns, rows],
             };
             let (left, right) = (shape(transpose_left, m, k), shape(transpose_right, k, n));
-            matmul(&MatMul { left, right, transpose_left, transpose_right, element, ..MatMul::new(m, n, k) })?
+            let product = matmul(&MatMul { left, right, transpose_left, transpose_right, element, ..MatMul::new(m, n, k) })?;
+            with_normalisation(product, &keys)?
         }
         "fc" => {
             let (n, k, m) = (keys.get("n"), keys.get("k"), keys.get("m"));
@@ -230,9 +243,9 @@ pub fn parse_operator(text: &str) -> Result<Operator, OperatorError> {
         // The others of FORMS are of rows.
         _ => of_rows(name, &keys)?,
     };
-    // What is pooled behind it is in the kind that it has.
-    let pools = keys.get("maxpool").max(keys.get("avgpool")) > 0;
-    let mut operator = if pools { operator } else { Operator { kind: name.into(), ..operator } };
+    // What is pooled or normalised behind it is in the kind that it has.
+    let more = ["maxpool", "avgpool", "softmax", "layernorm"].iter().any(|key| keys.get(key) > 0);
+    let mut operator = if more { operator } else { Operator { kind: name.into(), ..operator } };
     if !keys.constant {
         let inputs = operator.steps.iter_mut().flat_map(|step| &mut step.inputs);
         inputs.filter(|tensor| tensor.role == Role::Weight && tensor.values.is_none()).for_each(|tensor| tensor.role = Role::Activation);
@@ -261,6 +274,20 @@ fn with_pooling(convolved: Operator, keys: &Keys) -> Result<Operator, OperatorEr
     let kind = if most > 0 { PoolKind::Max } else { PoolKind::Average };
     let next = pool(&Pool { kind, batch: *batch, channels: *channels, spatial, ceil_mode: false, element: keys.element })?;
     then(&convolved, &next, "input", &[]).ok_or_else(nothing)
+}
+
+/// A product with what normalises rows of its results, if that is asked for.
+fn with_normalisation(product: Operator, keys: &Keys) -> Result<Operator, OperatorError> {
+    let unsupported = |what: &str| OperatorError::Unsupported { operator: keys.operator.into(), what: what.into() };
+    let shape = product.steps.last().map_or_else(Vec::new, |step| step.output.shape.clone());
+    let last = shape.len().saturating_sub(1);
+    let next = match (keys.get("softmax") != 0, keys.get("layernorm") != 0) {
+        (false, false) => return Ok(product),
+        (true, true) => return Err(unsupported("softmax and layernorm together")),
+        (true, false) => softmax(&shape, last, keys.element)?,
+        (false, true) => layernorm(&shape, last, EPSILON, true, true, keys.element)?,
+    };
+    then(&product, &next, "input", &[]).ok_or_else(|| unsupported("a normalisation of what it makes"))
 }
 
 /// Extents and windows of a convolution's dimensions.

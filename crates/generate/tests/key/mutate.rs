@@ -1,7 +1,9 @@
 //! Operators of nothing that makes sense, and changes of one field of any operator.
 
 use fastrand::Rng;
-use warpsight_generate::expr::{Axis, AxisId, Coefficients, Combine, Index, Operator, Reduction, Role, ScalarExpr, Tensor, TensorExpr};
+use warpsight_generate::expr::{
+    Across, Axis, AxisId, Coefficients, Combine, Index, Operator, Reduction, Role, ScalarExpr, Tensor, TensorExpr,
+};
 use warpsight_ir::text::Word;
 use warpsight_ir::{BinaryOp, Scalar, UnaryOp};
 
@@ -12,7 +14,9 @@ const AXES: [usize; 5] = [0, 1, 2, 3, usize::MAX];
 const CONSTANTS: [f64; 8] = [0.0, -0.0, 1.0, 0.5, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, f64::MIN_POSITIVE];
 
 /// What [`mutate`] changes, in alphabetical order.
-pub const FIELDS: [&str; 41] = [
+pub const FIELDS: [&str; 44] = [
+    "across",
+    "along",
     "axes",
     "axes to reduce",
     "axis of a term",
@@ -36,6 +40,7 @@ pub const FIELDS: [&str; 41] = [
     "forms of what is found",
     "inputs",
     "kept",
+    "made across",
     "number before",
     "operands",
     "padded",
@@ -88,6 +93,7 @@ fn expression(rng: &mut Rng, most: usize) -> TensorExpr {
         body: scalar(rng, most),
         epilogue: scalar(rng, most),
         store: few(rng, most, index),
+        across: few(rng, most.min(1), across).pop(),
         clipped: rng.bool(),
     }
 }
@@ -96,6 +102,10 @@ const COMBINED: [Combine; 4] = [Combine::Sum, Combine::Max, Combine::Product, Co
 
 fn reduction(rng: &mut Rng) -> Reduction {
     Reduction { combine: pick(rng, &COMBINED), body: scalar(rng, 1), epilogue: scalar(rng, 1), kept: rng.bool() }
+}
+
+fn across(rng: &mut Rng) -> Across {
+    Across { along: AxisId(rng.usize(..2)), made: few(rng, 2, reduction), epilogue: scalar(rng, 1) }
 }
 
 fn coefficients(rng: &mut Rng) -> Coefficients {
@@ -250,6 +260,22 @@ impl Walk {
                 self.index(at);
             }
             step.coefficients = own.pop();
+            let mut own: Vec<Across> = step.across.take().into_iter().collect();
+            if self.here("across") && own.pop().is_none() {
+                own.push(across(&mut self.rng));
+            }
+            for Across { along, made, epilogue } in &mut own {
+                self.value("along", &mut along.0, &AXES);
+                self.list("made across", made, reduction);
+                for own in made.iter_mut() {
+                    self.value("combine", &mut own.combine, &COMBINED);
+                    self.scalar(&mut own.body);
+                    self.scalar(&mut own.epilogue);
+                    self.value("kept", &mut own.kept, &[false, true]);
+                }
+                self.scalar(epilogue);
+            }
+            step.across = own.pop();
             for form in &mut step.store {
                 self.index(form);
             }

@@ -1,9 +1,10 @@
 //! Operators that are one where one kernel may do the work of both: a pooling, or what only moves elements, and what it reads, which nobody else
-//! does; a reduction of rows, and what is made of their elements with it, as normalisations are that come in pieces.
+//! does; a reduction of rows, and what is made of their elements with it, as normalisations are that come in pieces; a product, and what normalises
+//! rows of its results.
 
 use super::uses::Uses;
 use super::{Plan, PlannedOp};
-use warpsight_generate::candidates::{of_rows, pools};
+use warpsight_generate::candidates::{holds, of_rows, pools};
 use warpsight_generate::operators::then;
 use warpsight_ir::Name;
 
@@ -49,7 +50,7 @@ fn joined(made: &PlannedOp, next: &PlannedOp, at: usize) -> Option<PlannedOp> {
     }
     let operator = then(&made.operator, &next.operator, &input, &shared)?;
     // Where one kernel may do the work of the two that meet.
-    if pools(&operator) != Some(made.operator.steps.len()) && !of_rows(&operator) {
+    if pools(&operator) != Some(made.operator.steps.len()) && !of_rows(&operator) && !holds(&operator) {
         return None;
     }
     // Those of the second come behind those of the first, but for what joins them.

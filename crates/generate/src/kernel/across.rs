@@ -1,0 +1,103 @@
+//! Rows of results that a group holds, as coarse counts see them.
+
+use super::{Counter, Part, Reader, Variable, both};
+use crate::expr::{Across, AxisId, Combine, ScalarExpr};
+use crate::nest::Nest;
+use smallvec::SmallVec;
+use warpsight_ir::{AccessKind, AccessRef, Affine, AffineBound, Nest as Node, OpClass, OpCounts, StorePolicy};
+
+impl Reader<'_> {
+    /// What is made of rows, and stored: its registers with those that the walk over the reduction, which has so many loaded, holds.
+    pub(super) fn rows(&mut self, across: &Across, walked: u32, scalars: &[&ScalarExpr], stored: &Variable) -> Option<Part> {
+        let mut out = vec![];
+        let made = self.at_points(scalars, None, &mut out)?;
+        for number in 0..across.made.len() {
+            if self.nest.schedule.row_lanes() > 1 {
+                self.combine_rows(across, &mut out);
+                out.extend((number + 1 < across.made.len()).then_some(Node::Barrier));
+            }
+        }
+        let last = self.at_points(&[&across.epilogue], Some(stored), &mut out)?;
+        Some(Part { nodes: out, words: self.nest.row_words(across, walked, made, last) })
+    }
+
+    /// What scalars load at points of the tile, and what is stored of each; the most registers that loads of one point take.
+    pub(super) fn at_points(&mut self, scalars: &[&ScalarExpr], stored: Option<&Variable>, out: &mut Vec<Node>) -> Option<u32> {
+        let (nest, mut words) = (self.nest, 0);
+        let none: SmallVec<[bool; 5]> = SmallVec::from_elem(false, nest.expr.reduce.len());
+        for points in nest.points_alike(scalars)? {
+            let corners = if points.times > 1 { &points.corners[..] } else { &points.corners[..1] };
+            for (at, times) in corners.iter().zip([points.times - u32::from(points.times > 1), 1]) {
+                let items = nest.items_at(scalars.iter().copied(), at);
+                words = words.max(items.list.iter().map(|item| nest.item_words(item)).sum());
+                for item in &items.list {
+                    out.push(Node::Access(AccessRef { times, ..self.load(item, &none, None)? }));
+                }
+                let Some(stored) = stored else { continue };
+                for store in &nest.stores(at, &[], nest.out_width()) {
+                    out.push(Node::Access(AccessRef { times, ..self.store(store, &stored.coords)? }));
+                }
+            }
+        }
+        Some(words)
+    }
+
+    /// What the lanes of rows do to combine what they have.
+    fn combine_rows(&self, across: &Across, out: &mut Vec<Node>) {
+        let store = AccessKind::Store(StorePolicy::WriteBack);
+        self.of_rows(across, (Some(0), None), store, out);
+        for half in self.nest.row_halves() {
+            out.push(Node::Barrier);
+            for behind in [0, half] {
+                self.of_rows(across, (Some(behind), Some(half)), AccessKind::Load, out);
+            }
+            self.of_rows(across, (Some(0), Some(half)), store, out);
+        }
+        out.push(Node::Barrier);
+        self.of_rows(across, (None, None), AccessKind::Load, out);
+    }
+
+    /// Accesses to what the lane so far behind, or the first one, has of each row, by so many of the lanes.
+    fn of_rows(&self, across: &Across, (behind, lanes): (Option<u32>, Option<u32>), kind: AccessKind, out: &mut Vec<Node>) {
+        let lane = |a: AxisId| match behind {
+            Some(behind) if a == across.along => self.frame.lanes[a.0].clone().with_constant(behind.into()),
+            None if a == across.along => Affine::default(),
+            _ => self.frame.lanes[a.0].clone(),
+        };
+        let below = |lanes: u32| AffineBound { value: self.frame.lanes[across.along.0].clone(), extent: lanes.into(), per_lane: false };
+        let access = |row: u32| {
+            let digits = self.nest.row_digits(across.along).map(lane);
+            let coords = std::iter::once(Affine::constant(row.into())).chain(digits).chain([Affine::default()]).collect();
+            let tensor = self.local(self.nest.staged.len());
+            AccessRef::plain(tensor, kind, coords, self.nest.row_width(across.along), lanes.map(below).into_iter().collect())
+        };
+        let rows = self.nest.rows(across);
+        both(access(0), (rows > 1).then(|| access(rows - 1)), rows, out);
+    }
+}
+
+/// Arithmetic of what is made of rows by one work-item.
+pub(super) fn row_ops(counter: &Counter, across: &Across, ops: &mut OpCounts) {
+    let nest = counter.nest;
+    let (width, row_width) = (nest.out_width(), nest.row_width(across.along));
+    let (points, rows) = (u64::from(nest.points()), u64::from(nest.rows(across)));
+    let held = rows * u64::from(nest.held_points(across.along));
+    for made in &across.made {
+        // Where nothing of a point is combined, its value is made only to be kept.
+        let values = if made.kept { points } else { held };
+        counter.count(&made.body, (width, width), values, ops);
+        ops.add(OpClass::Float, nest.number, width, held);
+        nest.row_folds(across.along).for_each(|lanes| ops.add(OpClass::Float, nest.number, lanes, rows));
+        ops.add(OpClass::Float, nest.number, row_width, rows * nest.row_halves().count() as u64);
+        counter.count(&made.epilogue, (row_width, row_width), rows, ops);
+    }
+    counter.count(&across.epilogue, (width, width), points, ops);
+}
+
+/// How many updates of variables wait for each other where rows are held, behind so many of each accumulator.
+pub(super) fn row_chain(nest: &Nest, across: &Across, updates: u64) -> u64 {
+    let kept = across.made.iter().filter(|own| own.kept).count() as u64;
+    let made = u64::from(!nest.expr.reduce.is_empty() && nest.expr.epilogue != ScalarExpr::Acc);
+    debug_assert!(nest.expr.combine != Combine::Each, "results are combined first");
+    updates + made + kept + across.made.len() as u64 * u64::from(nest.held_points(across.along))
+}

@@ -88,6 +88,27 @@ fn contraction_is_a_choice() {
     assert!(fast.contains("mad(x[l], x[l], x[l] * x[l])") && !fast.contains("FP_CONTRACT"), "{fast}");
 }
 
+/// PoCL moves halves side by side as a vector that is aligned to its length, wherever they lie.
+#[test]
+fn halves_at_any_place_are_moved_as_bits() {
+    let copy = |at: i64| {
+        let from = load("x", &[add(mul(var("l"), int(8)), int(at))], 8);
+        let position = add(mul(var("l"), int(8)), int(at));
+        let p = program(
+            "k",
+            vec![input("x", Scalar::F16, &[64]), output("y", Scalar::F16, &[64])],
+            launch(&[], &[("l", 4)]),
+            vec![Stmt::Let { name: "v".into(), value: from }, store("y", &[position], var("v"))],
+        );
+        opencl(&checked(p)).unwrap().text
+    };
+    let aligned = copy(16);
+    assert!(aligned.contains("= vload_half8(0, x + ") && aligned.contains("vstore_half8_rte(v, 0, y + "), "{aligned}");
+    let apart = copy(3);
+    assert!(apart.contains("= ws_load_half8(x + ") && apart.contains("ws_store_half8(v, y + "), "{apart}");
+    assert!(apart.contains("#ifdef POCL_DEVICE_ADDRESS_BITS"), "{apart}");
+}
+
 #[test]
 fn extensions_are_named() {
     let p = program(

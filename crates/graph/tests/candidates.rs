@@ -9,7 +9,7 @@ use warpsight_generate::{Operator, Role, TensorExpr};
 use warpsight_graph::Plan;
 use warpsight_ir::Scalar;
 
-const OPERATORS: [&str; 48] = [
+const OPERATORS: [&str; 51] = [
     "conv2d n=2 c=3 h=5 w=7 k=4 r=3 s=3 stride=1 pad=1",
     "conv2d n=1 c=4 h=9 w=8 k=3 r=5 s=3 stride=2 pad=2",
     "conv2d n=1 c=2 h=6 w=1 k=3 r=3 s=3 stride=1 pad=1",
@@ -64,6 +64,10 @@ const OPERATORS: [&str; 48] = [
     "concat n=3 c=1 parts=4",
     "reduce_log_sum_exp n=3 c=40",
     "reduce_prod n=2 c=1100",
+    // What normalises rows of a product: of one row, of a stack, of many columns; of constants.
+    "matmul m=5 n=7 k=4 softmax=1 weights=none",
+    "matmul m=3 n=6 k=9 batch=2 transpose_right=1 softmax=1",
+    "matmul m=1 n=40 k=70 layernorm=1",
 ];
 
 /// Stacks of products, the second operand of some stored transposed.
@@ -139,8 +143,9 @@ fn every_candidate_computes_the_operator() {
             ("phases", 7),
             ("padded", 23),
             ("pooled", 5),
-            ("rows", 9),
-            ("rows_kept", 4),
+            ("rows", 12),
+            ("rows_kept", 6),
+            ("held", 10),
             ("runs16", 5),
             ("runs256", 2),
             ("split16", 6),

@@ -238,7 +238,7 @@ fn every_sequence_writes_its_part() {
             }
         }
     }
-    assert_eq!(seen, BTreeSet::from(["padded", "parts", "phases", "pooled", "rows", "rows_kept", "winograd2", "winograd4"]));
+    assert_eq!(seen, BTreeSet::from(["held", "padded", "parts", "phases", "pooled", "rows", "rows_kept", "winograd2", "winograd4"]));
 }
 
 /// Random nets of convolutions, poolings and what is joined of them.

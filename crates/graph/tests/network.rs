@@ -67,8 +67,7 @@ fn everything_elementwise_but_the_squeeze_and_excite_products_is_fused() {
         ("elementwise_mul", 9),
         ("global_average_pool", 9),
         ("global_average_pool_conv2d", 1),
-        ("matmul", 1),
-        ("softmax", 1),
+        ("matmul_softmax", 1),
     ];
     assert_eq!(kinds, expected.map(|(k, n)| (k.to_string(), n)).into());
     assert_eq!(plan.outputs.len(), 1);

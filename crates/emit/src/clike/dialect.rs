@@ -117,7 +117,7 @@ pub(crate) trait Dialect: Sized {
     fn rounded(&mut self, to: Scalar, a: &Text) -> Text;
 
     /// Elements from a place on.
-    fn read(place: &Place<'_>, width: u8) -> Text;
+    fn read(&mut self, place: &Place<'_>, width: u8) -> Text;
     /// The statement that writes elements from a place on.
     fn write(&mut self, place: &Place<'_>, value: &Text, policy: StorePolicy) -> String;
     /// The element at a place, by its address.

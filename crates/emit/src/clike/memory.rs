@@ -100,7 +100,8 @@ impl<D: Dialect> Writer<'_, D> {
 
     /// Elements from a position on, with nothing to check.
     fn read(&mut self, tensor: &Tensor, position: &Expr, width: u8) -> Result<Text> {
-        Ok(D::read(&self.place(tensor, position)?, width))
+        let place = self.place(tensor, position)?;
+        Ok(self.dialect.read(&place, width))
     }
 
     /// The statement that writes elements from a position on, with nothing to check.

@@ -130,7 +130,7 @@ impl Dialect for Cuda {
         call(&format!("ws_round<{}>", Vocabulary::memory_name(to, false)), &[a], a.ty)
     }
 
-    fn read(place: &Place<'_>, width: u8) -> Text {
+    fn read(&mut self, place: &Place<'_>, width: u8) -> Text {
         let element = place.tensor.element;
         let ty = Type::vector(element.widened(), width);
         if width > 1 {

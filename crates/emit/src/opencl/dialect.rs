@@ -216,12 +216,16 @@ impl Dialect for OpenCl {
         call(&helper.name(), &[a], a.ty)
     }
 
-    fn read(place: &Place<'_>, width: u8) -> Text {
+    fn read(&mut self, place: &Place<'_>, width: u8) -> Text {
         let element = place.tensor.element;
         let ty = Type::vector(element.widened(), width);
         let code = match (element, width) {
             (Scalar::F16, 1) => {
                 return Text::new(format!("vload_half({}, {})", place.position.code, base(place, true)), PRIMARY, ty);
+            }
+            (Scalar::F16, _) if let Some(helper) = apart(place, width, Helper::LoadHalf) => {
+                self.require(helper);
+                format!("{}({})", helper.name(), place.pointer(base(place, true)).code)
             }
             (Scalar::F16, _) => format!("vload_half{width}(0, {})", place.pointer(base(place, true)).code),
             (_, 1) => place.element(),
@@ -244,6 +248,9 @@ impl Dialect for OpenCl {
         if element == Scalar::F16 {
             return if width == 1 {
                 format!("vstore_half_rte({}, {}, {});", value.code, place.position.code, base(place, false))
+            } else if let Some(helper) = apart(place, width, Helper::StoreHalf) {
+                self.require(helper);
+                format!("{}({}, {});", helper.name(), value.code, place.pointer(base(place, false)).code)
             } else {
                 format!("vstore_half{width}_rte({}, 0, {});", value.code, place.pointer(base(place, false)).code)
             };
@@ -311,6 +318,13 @@ fn base(place: &Place<'_>, read: bool) -> String {
         }
         _ => tensor.identifier.clone(),
     }
+}
+
+/// What reads or writes halves side by side of global memory whose address is not proved to be a multiple of their length: PoCL's `vload_half8`
+/// moves them as one vector that is aligned to it, which faults.
+fn apart(place: &Place<'_>, width: u8, helper: impl Fn(u8) -> Helper) -> Option<Helper> {
+    let known = width.is_power_of_two() && place.divisor >= width.trailing_zeros();
+    (place.tensor.space == Space::Global && !place.tensor.array && !known).then(|| helper(width))
 }
 
 /// A whole vector in memory, an expression of unary operators, where its address is proved to be a multiple of its length: of buffers, which

@@ -15,6 +15,10 @@ pub(super) enum Helper {
     SamplerNone,
     /// `f32` to half precision and back; lanes.
     RoundHalf(u8),
+    /// Halves from any place of global memory on; lanes.
+    LoadHalf(u8),
+    /// Halves to any place of global memory; lanes.
+    StoreHalf(u8),
     /// `f32` to the bits of a bfloat16; lanes.
     PackBf16(u8),
     /// `f32` to bfloat16 and back; lanes.
@@ -27,6 +31,11 @@ pub(super) enum Helper {
     AtomicAddGlobal,
     /// Indivisible addition of `f32` in local memory.
     AtomicAddLocal,
+}
+
+/// What PoCL compiles, which says so by a macro of its own, and what others do.
+fn of_pocl(own: &str, others: &str) -> String {
+    format!("#ifdef POCL_DEVICE_ADDRESS_BITS\n{own}#else\n{others}#endif\n")
 }
 
 impl Helper {
@@ -52,6 +61,8 @@ impl Helper {
             Self::SamplerEdge => "ws_border_edge".to_owned(),
             Self::SamplerNone => "ws_border_none".to_owned(),
             Self::RoundHalf(width) => format!("ws_round_half{}", lanes(width)),
+            Self::LoadHalf(width) => format!("ws_load_half{width}"),
+            Self::StoreHalf(width) => format!("ws_store_half{width}"),
             Self::PackBf16(width) => format!("ws_pack_bf16_{width}"),
             Self::RoundBf16(width) => format!("ws_round_bf16_{width}"),
             Self::Smaller(scalar, width) => format!("ws_min_{}", Vocabulary::type_name(Type::vector(scalar, width))),
@@ -76,6 +87,23 @@ impl Helper {
                     "{float} {name}({float} value)\n{{\n    ushort bits[{width}];\n    vstore_half{n}_rte(value, 0, (__private half*)bits);\n    \
                      return vload_half{n}(0, (const __private half*)bits);\n}}\n"
                 )
+            }
+            Self::LoadHalf(width) => {
+                let bits = format!(
+                    "    const ushort{width} bits = vload{width}(0, (const __global ushort*)from);\n    \
+                     return vload_half{width}(0, (const __private half*)&bits);\n"
+                );
+                let plain = format!("    return vload_half{width}(0, from);\n");
+                let head = format!("{} {name}(const __global half* from)", ty(Scalar::F32, width));
+                format!("{head}\n{{\n{}}}\n", of_pocl(&bits, &plain))
+            }
+            Self::StoreHalf(width) => {
+                let bits = format!(
+                    "    ushort{width} bits;\n    vstore_half{width}_rte(value, 0, (__private half*)&bits);\n    \
+                     vstore{width}(bits, 0, (__global ushort*)to);\n"
+                );
+                let plain = format!("    vstore_half{width}_rte(value, 0, to);\n");
+                format!("void {name}({} value, __global half* to)\n{{\n{}}}\n", ty(Scalar::F32, width), of_pocl(&bits, &plain))
             }
             Self::PackBf16(width) => {
                 let (float, uint, n) = (ty(Scalar::F32, width), ty(Scalar::U32, width), lanes(width));

@@ -165,6 +165,7 @@ pub const KINDS: &[Kind] = &[
     Kind { name: "broadcast", draw: broadcast },
     Kind { name: "border", draw: bordered },
     Kind { name: "shuffled", draw: shuffled },
+    Kind { name: "held", draw: held },
 ];
 
 /// A tensor that is looked into through another.
@@ -405,6 +406,28 @@ fn reduction_of(rng: &mut Rng, element: Scalar, kinds: &[ReduceKind]) -> Result<
     let kind = *rng.choice(kinds).expect("some");
     let over: Vec<usize> = (0..shape.len()).filter(|_| rng.bool()).collect();
     reduce(kind, &shape, if over.is_empty() { &[0] } else { &over }, rng.bool(), element)
+}
+
+/// Rows that a group holds: of a product, or of what is read.
+fn held(rng: &mut Rng, element: Scalar) -> Result<Operator, OperatorError> {
+    let normalised = |shape: &[i64], rng: &mut Rng| {
+        let last = shape.len() - 1;
+        if rng.bool() { softmax(shape, last, element) } else { layernorm(shape, last, 1e-5, true, true, element) }
+    };
+    let whole = if rng.u8(..4) == 0 {
+        normalised(&[rng.i64(1..9), rng.i64(2..100)], rng)?
+    } else {
+        let batch = rng.bool();
+        let made = product(rng, element, batch)?;
+        let shape = made.steps.last().map_or_else(Vec::new, |step| step.output.shape.clone());
+        then(&made, &normalised(&shape, rng)?, "input", &[]).ok_or_else(|| nothing("held"))?
+    };
+    let own = candidates(&whole).into_iter().find(|own| own.name == "held");
+    own.map(|own| own.operator).ok_or_else(|| nothing("held"))
+}
+
+fn nothing(kind: &str) -> OperatorError {
+    OperatorError::Unsupported { operator: kind.into(), what: "several kernels".into() }
 }
 
 /// A convolution and a pooling of what it makes.

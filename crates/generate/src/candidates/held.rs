@@ -76,9 +76,12 @@ fn keep(made: &mut [Reduction], last: &mut ScalarExpr) {
 fn made_by(first: &TensorExpr, rows: &TensorExpr) -> Option<TensorExpr> {
     let across = rows.across.as_ref()?;
     let plain = first.before.is_empty() && !first.stores_each() && !first.clipped && first.coefficients.is_none() && first.is_plain();
-    if !plain || first.reduce.is_empty() || first.output.element != first.arithmetic() || rows.arithmetic() != first.arithmetic() {
+    let element = first.output.element;
+    if !plain || first.reduce.is_empty() || !element.is_float() || rows.arithmetic() != first.arithmetic() {
         return None;
     }
+    // What would be stored as less is rounded.
+    let value = if element == first.arithmetic() { first.epilogue.clone() } else { ScalarExpr::round(element, first.epilogue.clone()) };
     let position = rows.inputs.iter().position(|own| own.name == first.output.name)?;
     // Each axis of the rows is the one that the first step stores along the dimension which it reads along.
     let mut forms: Vec<Option<Index>> = vec![None; rows.axes.len()];
@@ -135,7 +138,7 @@ fn made_by(first: &TensorExpr, rows: &TensorExpr) -> Option<TensorExpr> {
     let moved = |scalar: &ScalarExpr| {
         let own = scalar.substitute(&forms)?;
         Some(own.with_leaves(&mut |leaf| match leaf {
-            ScalarExpr::Load { tensor, .. } if *tensor == position => first.epilogue.clone(),
+            ScalarExpr::Load { tensor, .. } if *tensor == position => value.clone(),
             ScalarExpr::Load { tensor, index, padded } => {
                 ScalarExpr::Load { tensor: numbers[*tensor], index: index.clone(), padded: *padded }
             }

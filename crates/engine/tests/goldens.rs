@@ -48,6 +48,8 @@ fn operators() -> Vec<(&'static str, Operator)> {
         ("softmax-rows", sequence("rows", parse("softmax n=30 c=70"))),
         ("layernorm-accumulators", sequence("rows", parse("layernorm n=30 c=70"))),
         ("softmax-kept", sequence("rows_kept", parse("softmax n=30 c=70"))),
+        // Four lanes hold 37 columns in three vectors of four each: the last one has one column.
+        ("matmul-softmax", sequence("held", parse("matmul m=6 n=37 k=20 softmax=1 weights=none"))),
         ("winograd", sequence("winograd2", parse("conv2d n=1 c=8 h=7 w=13 k=12 r=3 s=3 stride=1 pad=1"))),
         ("deconv2d", parse("deconv2d n=1 c=6 h=5 w=7 k=8 r=3 s=3 stride=2 pad=1")),
         ("global_average_pool", global_average_pool(&[1, 16, 7, 7], Scalar::F32).expect("an operator")),

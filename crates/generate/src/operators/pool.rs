@@ -82,6 +82,8 @@ pub fn pool(pool: &Pool) -> Result<Operator, OperatorError> {
 
     let mut epilogue = ScalarExpr::Acc;
     let mut divisor = 1.0;
+    // Of all dimensions first: elements side by side along none of them share the sum.
+    let mut penalties: Option<ScalarExpr> = None;
     for (d, w) in pool.spatial.iter().enumerate() {
         let name = |what: &str| format!("{what}_{}", outer[d]);
         if pool.kind == PoolKind::Max {
@@ -90,7 +92,8 @@ pub fn pool(pool: &Pool) -> Result<Operator, OperatorError> {
                 let outside = |i: i64| i < w.pad_before || i >= w.input + w.pad_before;
                 let values: Vec<f64> = (0..reach).map(|i| if outside(i) { f64::NEG_INFINITY } else { 0.0 }).collect();
                 let penalty = table(&name("penalty"), &[reach], pool.element.widened(), values);
-                body = add(body, builder.load(&penalty, vec![near(kind, read[d + 2].clone().offset(w.pad_before))?]));
+                let own = builder.load(&penalty, vec![near(kind, read[d + 2].clone().offset(w.pad_before))?]);
+                penalties = Some(penalties.map_or(own.clone(), |others| add(others, own)));
             }
             continue;
         }
@@ -103,6 +106,9 @@ pub fn pool(pool: &Pool) -> Result<Operator, OperatorError> {
             let inverse = table(&name("inverse_count"), &[extents[d]], pool.element.widened(), values);
             epilogue = mul(epilogue, builder.load(&inverse, vec![at[d + 2].clone()]));
         }
+    }
+    if let Some(penalties) = penalties {
+        body = add(body, penalties);
     }
     if divisor != 1.0 {
         epilogue = mul(epilogue, ScalarExpr::Const(1.0 / divisor));

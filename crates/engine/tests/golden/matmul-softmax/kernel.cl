@@ -7,12 +7,12 @@ float ws_max_float(float a, float b)
 
 float2 ws_max_float2(float2 a, float2 b)
 {
-    return select(a, b, (b > a) | isnan(b));
+    return b == b ? (b > a ? b : a) : b;
 }
 
 float4 ws_max_float4(float4 a, float4 b)
 {
-    return select(a, b, (b > a) | isnan(b));
+    return b == b ? (b > a ? b : a) : b;
 }
 
 __kernel __attribute__((reqd_work_group_size(4, 4, 1)))

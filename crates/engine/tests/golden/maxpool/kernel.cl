@@ -1,6 +1,6 @@
 float2 ws_max_float2(float2 a, float2 b)
 {
-    return select(a, b, (b > a) | isnan(b));
+    return b == b ? (b > a ? b : a) : b;
 }
 
 __kernel __attribute__((reqd_work_group_size(8, 4, 1)))
@@ -36,7 +36,7 @@ void maxpool(
                 const float penalty_y_2 = penalty_y[at4];
                 const float penalty_x_3 = penalty_x[at6];
                 const float penalty_x_4 = penalty_x[(ptrdiff_t)at6 + 2];
-                acc0 = ws_max_float2(acc0, (float2)(input_0, input_1) + penalty_y_2 + (float2)(penalty_x_3, penalty_x_4));
+                acc0 = ws_max_float2(acc0, (float2)(input_0, input_1) + (penalty_y_2 + (float2)(penalty_x_3, penalty_x_4)));
             }
         }
     }

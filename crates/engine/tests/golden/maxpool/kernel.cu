@@ -30,7 +30,7 @@ extern "C" __global__ void __launch_bounds__(32) maxpool(
                 const float penalty_y_2 = penalty_y[at4];
                 const float penalty_x_3 = penalty_x[at6];
                 const float penalty_x_4 = penalty_x[at6 + 2];
-                acc0 = ws_max(acc0, ws_vec<float, 2>{input_0, input_1} + penalty_y_2 + ws_vec<float, 2>{penalty_x_3, penalty_x_4});
+                acc0 = ws_max(acc0, ws_vec<float, 2>{input_0, input_1} + (penalty_y_2 + ws_vec<float, 2>{penalty_x_3, penalty_x_4}));
             }
         }
     }

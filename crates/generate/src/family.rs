@@ -12,7 +12,7 @@ use smallvec::SmallVec;
 use warpsight_ir::{Checked, Config, ConfigSpace, Family, Kernel, Knob, KnobValue, LowerError, Name};
 
 /// Changes whenever a configuration lowers to another Program than before: stored times of older Programs are then not taken for today's.
-pub const VERSION: u32 = 4;
+pub const VERSION: u32 = 5;
 
 /// Of configurations that make a change legal by a second one, so many are neighbours.
 const MENDED: usize = 4;

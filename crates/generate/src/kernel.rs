@@ -170,7 +170,15 @@ impl<'a> Reader<'a> {
                 loaded += own.words;
             }
             let stored = pass.combine == Combine::Each || pass.kept;
-            words.push(loaded / steps.number() as u32 + if stored { nest.stored_words(steps.width) } else { 0 });
+            // What is narrower than accumulators is made, then folded.
+            let combined = pass.combine != Combine::Each;
+            let folds: u32 = nest.narrower(steps.width).filter(|_| combined).map(|lanes| nest.words_of(lanes)).sum();
+            let made = match stored {
+                true => nest.stored_words(steps.width),
+                false if folds > 0 => nest.words_of(steps.width),
+                false => 0,
+            };
+            words.push(loaded / steps.number() as u32 + made + folds);
             if stored { reader.store_each(steps, out) } else { Some(()) }
         };
         self.trees(all, None, &mut step, out)?;
@@ -663,8 +671,9 @@ impl Counter<'_> {
     fn step(&self, step: &Steps, times: u64, ops: &mut OpCounts) {
         let width = step.width;
         let times = times * step.count();
+        let narrower = || self.nest.narrower(width);
         match (self.pass.combine, self.pass.body) {
-            (Combine::Sum, ScalarExpr::Binary(BinaryOp::Mul, a, b)) if !self.pass.kept => {
+            (Combine::Sum, ScalarExpr::Binary(BinaryOp::Mul, a, b)) if !self.pass.kept && narrower().next().is_none() => {
                 self.count(a, (1, width), times, ops);
                 self.count(b, (1, width), times, ops);
                 ops.add(OpClass::Fma, self.nest.number, width, times);
@@ -675,7 +684,8 @@ impl Counter<'_> {
             }
             (_, body) => {
                 self.count(body, (1, width), times, ops);
-                ops.add(OpClass::Float, self.nest.number, width, times);
+                narrower().for_each(|lanes| ops.add(OpClass::Float, self.nest.number, lanes, times));
+                ops.add(OpClass::Float, self.nest.number, if narrower().next().is_some() { 1 } else { width }, times);
             }
         }
     }

@@ -287,6 +287,13 @@ impl<'a> Nest<'a> {
         std::iter::successors(Some(self.width()), |lanes| Some(lanes / 2)).skip(1).take_while(move |lanes| *lanes >= least)
     }
 
+    /// The same of a vector that is narrower than accumulators, until one lane is left: the rest of a reduction that vectors lie along. None of
+    /// whole vectors.
+    pub fn narrower(&self, width: u8) -> impl Iterator<Item = u8> + use<> {
+        let narrow = width < self.width();
+        std::iter::successors(Some(width), |lanes| Some(lanes / 2)).skip(1).take_while(move |lanes| narrow && *lanes > 0)
+    }
+
     /// The accumulator whose turn a point of the reduction is, of whole vectors: points of a trip have their turns in order.
     pub fn turn(&self, point: &[i64]) -> u32 {
         let written = |walk: &Walk| if walk.rolled { walk.trip } else { walk.extent };

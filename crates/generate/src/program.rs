@@ -412,11 +412,16 @@ impl Writer<'_> {
                         let (factor, value) = (literal(self.nest.number, factor.unwrap_or(1.0)), self.lanes_of(value(body), width));
                         Expr::Fma(Box::new(splat(factor, width)), Box::new(value), Box::new(acc()))
                     }
-                    (combine, body) if pass.kept => {
-                        let kept = self.number(self.lanes_of(value(body), width), width);
-                        let mut own = vec![Stmt::Let { name: self.names.value(), value: self.stored_value(kept, width) }];
-                        self.store(at, &mut own);
-                        let value = Expr::binary(combine.operation(), acc(), Expr::Var(self.names.value()));
+                    (combine, body) if pass.kept || self.nest.narrower(width).next().is_some() => {
+                        let mut own = vec![];
+                        let made = self.number(self.lanes_of(value(body), width), width);
+                        let value = if pass.kept { self.stored_value(made, width) } else { made.expr };
+                        own.push(Stmt::Let { name: self.names.value(), value });
+                        if pass.kept {
+                            self.store(at, &mut own);
+                        }
+                        let value = self.halved(combine, Expr::Var(self.names.value()), self.nest.narrower(width), &mut own);
+                        let value = Expr::binary(combine.operation(), acc(), value);
                         own.push(Stmt::Assign { name, value });
                         stmts.push(Stmt::Scope(own));
                         continue;
@@ -456,12 +461,18 @@ impl Writer<'_> {
             stmts.push(Stmt::Let { name: self.names.joined(), value });
             value = Expr::Var(self.names.joined());
         }
-        for width in self.nest.folds() {
+        value = self.halved(combine, value, self.nest.folds(), stmts);
+        if self.nest.has_rest() { Expr::binary(combine.operation(), value, Expr::Var(self.names.rest(n))) } else { value }
+    }
+
+    /// A vector of which one half is put onto the other, as many times as lanes are left.
+    fn halved(&self, combine: Combine, mut value: Expr, left: impl Iterator<Item = u8>, stmts: &mut Vec<Stmt>) -> Expr {
+        for width in left {
             let half = |start: u8| Expr::Slice { vector: Box::new(value.clone()), start, width };
             stmts.push(Stmt::Let { name: self.names.folded(width), value: Expr::binary(combine.operation(), half(0), half(width)) });
             value = Expr::Var(self.names.folded(width));
         }
-        if self.nest.has_rest() { Expr::binary(combine.operation(), value, Expr::Var(self.names.rest(n))) } else { value }
+        value
     }
 
     fn unlooped(&self) -> Vec<bool> {

@@ -570,12 +570,12 @@ fn rows_are_reduced_in_vectors_along_them() {
         let config = family.configs().find(along)?;
         Some(family.kernel(&config).ops)
     };
-    // Of 37 terms four vectors of 8, folded in three steps, and five terms by themselves, which one more operation adds.
+    // Of 37 terms four vectors of 8, folded in three steps, one of 4, folded in two, and one term by itself.
     let ops = folded(rows(9, 37, Combine::Sum)).expect("rows have vectors along them");
     let adds = |width: u8| ops.0.get(&(OpClass::Float, Scalar::F32, width)).copied().unwrap_or(0);
-    let points = adds(4);
-    assert_eq!((adds(2), adds(8)), (points, points * 2 * 4), "x − m and the sum for each vector");
-    assert_eq!(adds(1), points * (1 + 2 * 5 + 1 + 1), "the last fold, five terms, their sum, the scale of the row");
+    let points = adds(8) / (2 * 4);
+    assert_eq!((adds(4), adds(2)), (points * 2, points * 2), "a fold each, x − m of the vector of 4 and its first fold");
+    assert_eq!(adds(1), points * (1 + 2 + 2 + 1 + 1), "the last fold, that and the sum of 4, a term, both together, the scale of the row");
     // Terms that lie apart, and constants, have none.
     assert!(folded(conv(16, 8, 24, 24, 1, 1)).is_none());
     assert!(folded(matmul(64, 64, 64)).is_none());

@@ -298,11 +298,16 @@ impl Nest<'_> {
     }
 }
 
-/// What is left of an axis: whole vectors first, then what is less than one.
+/// What is left of an axis: whole vectors first, then of what is less than one a half, a quarter and so on, as far as there are.
 fn rests(extent: i64, rest: i64, lanes: i64) -> impl Iterator<Item = Base> {
-    let (whole, single) = (rest / lanes * lanes, rest % lanes);
-    let parts = [(extent - rest, whole, lanes), (extent - single, single, 1)].into_iter().filter(|part| part.1 > 0);
-    parts.map(Base::of)
+    let whole = (extent - rest, rest / lanes * lanes, lanes);
+    let single = rest % lanes;
+    let narrower = std::iter::successors(Some(lanes / 2), |width| Some(width / 2)).take_while(|width| *width > 0);
+    let parts = narrower.filter(move |width| single & width != 0).map(move |width| {
+        let wider = single / (2 * width) * (2 * width);
+        (extent - single + wider, width, width)
+    });
+    std::iter::once(whole).chain(parts).filter(|part| part.1 > 0).map(Base::of)
 }
 
 /// The state of a reduction axis while its loops are laid out.

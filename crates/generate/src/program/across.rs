@@ -130,13 +130,7 @@ impl Writer<'_> {
 
     /// What a lane has of a row: the lanes of its vector, put onto each other where they lie along it.
     fn row_folded(&self, along: AxisId, made: &Reduction, row: usize, stmts: &mut Vec<Stmt>) -> Expr {
-        let mut value = Expr::Var(self.names.part(row));
-        for width in self.nest.row_folds(along) {
-            let half = |start: u8| Expr::Slice { vector: Box::new(value.clone()), start, width };
-            stmts.push(Stmt::Let { name: self.names.folded(width), value: Expr::binary(made.combine.operation(), half(0), half(width)) });
-            value = Expr::Var(self.names.folded(width));
-        }
-        value
+        self.halved(made.combine, Expr::Var(self.names.part(row)), self.nest.row_folds(along), stmts)
     }
 
     /// What a row comes to, of its combined value.

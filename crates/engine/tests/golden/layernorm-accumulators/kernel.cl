@@ -44,12 +44,12 @@ void layernorm(
                 acc0_0 = acc0_0 + input_0;
             }
             {
-                const float input_0 = input[(ptrdiff_t)at0 + 68];
-                rest0 = rest0 + input_0;
-            }
-            {
-                const float input_0 = input[(ptrdiff_t)at0 + 69];
-                rest0 = rest0 + input_0;
+                const float2 input_0 = (*(const __global float2*)(input + ((ptrdiff_t)at0 + 68)));
+                {
+                    const float2 value = input_0;
+                    const float folded1 = value.s0 + value.s1;
+                    rest0 = rest0 + folded1;
+                }
             }
             {
                 const float4 joined = acc0_0 + acc0_2 + (acc0_1 + acc0_3);
@@ -90,12 +90,12 @@ void layernorm(
                 acc0_0 = fma(input_0 - before0_0, input_0 - before0_0, acc0_0);
             }
             {
-                const float input_0 = input[(ptrdiff_t)at0 + 68];
-                rest0 = fma(input_0 - before0_0, input_0 - before0_0, rest0);
-            }
-            {
-                const float input_0 = input[(ptrdiff_t)at0 + 69];
-                rest0 = fma(input_0 - before0_0, input_0 - before0_0, rest0);
+                const float2 input_0 = (*(const __global float2*)(input + ((ptrdiff_t)at0 + 68)));
+                {
+                    const float2 value = (input_0 - before0_0) * (input_0 - before0_0);
+                    const float folded1 = value.s0 + value.s1;
+                    rest0 = rest0 + folded1;
+                }
             }
             {
                 const float4 joined = acc0_0 + acc0_2 + (acc0_1 + acc0_3);
@@ -155,21 +155,12 @@ void layernorm(
             }
         }
         {
-            const float input_0 = input[(ptrdiff_t)at0 + 68];
-            const float scale_1 = scale[68];
-            const float bias_2 = bias[68];
+            const float2 input_0 = (*(const __global float2*)(input + ((ptrdiff_t)at0 + 68)));
+            const float2 scale_1 = (*(const __global float2*)(scale + 68));
+            const float2 bias_2 = (*(const __global float2*)(bias + 68));
             {
-                const float value = (input_0 - before0_0) * before1_0 * scale_1 + bias_2;
-                output[(ptrdiff_t)at0 + 68] = value;
-            }
-        }
-        {
-            const float input_0 = input[(ptrdiff_t)at0 + 69];
-            const float scale_1 = scale[69];
-            const float bias_2 = bias[69];
-            {
-                const float value = (input_0 - before0_0) * before1_0 * scale_1 + bias_2;
-                output[(ptrdiff_t)at0 + 69] = value;
+                const float2 value = (input_0 - before0_0) * before1_0 * scale_1 + bias_2;
+                *(__global float2*)(output + ((ptrdiff_t)at0 + 68)) = value;
             }
         }
     }

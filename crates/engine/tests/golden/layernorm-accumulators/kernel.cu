@@ -41,12 +41,12 @@ extern "C" __global__ void __launch_bounds__(4) layernorm(
                 acc0_0 = acc0_0 + input_0;
             }
             {
-                const float input_0 = input[at0 + 68];
-                rest0 = rest0 + input_0;
-            }
-            {
-                const float input_0 = input[at0 + 69];
-                rest0 = rest0 + input_0;
+                const ws_vec<float, 2> input_0 = ws_load<2, 8>(input + (at0 + 68));
+                {
+                    const ws_vec<float, 2> value = input_0;
+                    const float folded1 = value[0] + value[1];
+                    rest0 = rest0 + folded1;
+                }
             }
             {
                 const ws_vec<float, 4> joined = acc0_0 + acc0_2 + (acc0_1 + acc0_3);
@@ -87,12 +87,12 @@ extern "C" __global__ void __launch_bounds__(4) layernorm(
                 acc0_0 = ws_fma(input_0 - before0_0, input_0 - before0_0, acc0_0);
             }
             {
-                const float input_0 = input[at0 + 68];
-                rest0 = ws_fma(input_0 - before0_0, input_0 - before0_0, rest0);
-            }
-            {
-                const float input_0 = input[at0 + 69];
-                rest0 = ws_fma(input_0 - before0_0, input_0 - before0_0, rest0);
+                const ws_vec<float, 2> input_0 = ws_load<2, 8>(input + (at0 + 68));
+                {
+                    const ws_vec<float, 2> value = (input_0 - before0_0) * (input_0 - before0_0);
+                    const float folded1 = value[0] + value[1];
+                    rest0 = rest0 + folded1;
+                }
             }
             {
                 const ws_vec<float, 4> joined = acc0_0 + acc0_2 + (acc0_1 + acc0_3);
@@ -152,21 +152,12 @@ extern "C" __global__ void __launch_bounds__(4) layernorm(
             }
         }
         {
-            const float input_0 = input[at0 + 68];
-            const float scale_1 = scale[68];
-            const float bias_2 = bias[68];
+            const ws_vec<float, 2> input_0 = ws_load<2, 8>(input + (at0 + 68));
+            const ws_vec<float, 2> scale_1 = ws_load<2, 8>(scale + 68);
+            const ws_vec<float, 2> bias_2 = ws_load<2, 8>(bias + 68);
             {
-                const float value = (input_0 - before0_0) * before1_0 * scale_1 + bias_2;
-                output[at0 + 68] = value;
-            }
-        }
-        {
-            const float input_0 = input[at0 + 69];
-            const float scale_1 = scale[69];
-            const float bias_2 = bias[69];
-            {
-                const float value = (input_0 - before0_0) * before1_0 * scale_1 + bias_2;
-                output[at0 + 69] = value;
+                const ws_vec<float, 2> value = (input_0 - before0_0) * before1_0 * scale_1 + bias_2;
+                ws_store<ws_back, 8>(output + (at0 + 68), value);
             }
         }
     }

@@ -63,12 +63,13 @@ void softmax(
         }
         if (lr1 < 1) {
             {
-                const float input_0 = (n0 < 30) ? input[(ptrdiff_t)at0 + 68] : 0.0f;
-                rest0 = ws_max_float(rest0, input_0);
-            }
-            {
-                const float input_0 = (n0 < 30) ? input[(ptrdiff_t)at0 + 69] : 0.0f;
-                rest0 = ws_max_float(rest0, input_0);
+                float2 input_0 = (float2)(0.0f);
+                if (n0 < 30) input_0 = (*(const __global float2*)(input + ((ptrdiff_t)at0 + 68)));
+                {
+                    const float2 value = input_0;
+                    const float folded1 = ws_max_float(value.s0, value.s1);
+                    rest0 = ws_max_float(rest0, folded1);
+                }
             }
         }
         {
@@ -140,19 +141,13 @@ void softmax(
         }
         if (lr1 < 1) {
             {
-                const float input_0 = (n0 < 30) ? input[(ptrdiff_t)at0 + 68] : 0.0f;
+                float2 input_0 = (float2)(0.0f);
+                if (n0 < 30) input_0 = (*(const __global float2*)(input + ((ptrdiff_t)at0 + 68)));
                 {
-                    const float value = exp(input_0 - before0_0);
-                    if (n0 < 30) output[(ptrdiff_t)at0 + 68] = value;
-                    rest0 = rest0 + value;
-                }
-            }
-            {
-                const float input_0 = (n0 < 30) ? input[(ptrdiff_t)at0 + 69] : 0.0f;
-                {
-                    const float value = exp(input_0 - before0_0);
-                    if (n0 < 30) output[(ptrdiff_t)at0 + 69] = value;
-                    rest0 = rest0 + value;
+                    const float2 value = exp(input_0 - before0_0);
+                    if (n0 < 30) *(__global float2*)(output + ((ptrdiff_t)at0 + 68)) = value;
+                    const float folded1 = value.s0 + value.s1;
+                    rest0 = rest0 + folded1;
                 }
             }
         }
@@ -217,17 +212,11 @@ void softmax(
     }
     if (lr1 < 1) {
         {
-            const float output_0 = (n0 < 30) ? output[(ptrdiff_t)at0 + 68] : 0.0f;
+            float2 output_0 = (float2)(0.0f);
+            if (n0 < 30) output_0 = (*(const __global float2*)(output + ((ptrdiff_t)at0 + 68)));
             {
-                const float value = output_0 * before1_0;
-                if (n0 < 30) output[(ptrdiff_t)at0 + 68] = value;
-            }
-        }
-        {
-            const float output_0 = (n0 < 30) ? output[(ptrdiff_t)at0 + 69] : 0.0f;
-            {
-                const float value = output_0 * before1_0;
-                if (n0 < 30) output[(ptrdiff_t)at0 + 69] = value;
+                const float2 value = output_0 * before1_0;
+                if (n0 < 30) *(__global float2*)(output + ((ptrdiff_t)at0 + 68)) = value;
             }
         }
     }

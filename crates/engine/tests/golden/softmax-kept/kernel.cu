@@ -45,12 +45,13 @@ extern "C" __global__ void __launch_bounds__(16) softmax(
         }
         if (lr1 < 1) {
             {
-                const float input_0 = (n0 < 30) ? input[at0 + 68] : 0.0f;
-                rest0 = ws_max(rest0, input_0);
-            }
-            {
-                const float input_0 = (n0 < 30) ? input[at0 + 69] : 0.0f;
-                rest0 = ws_max(rest0, input_0);
+                ws_vec<float, 2> input_0 = ws_vec<float, 2>{};
+                if (n0 < 30) input_0 = ws_load<2, 8>(input + (at0 + 68));
+                {
+                    const ws_vec<float, 2> value = input_0;
+                    const float folded1 = ws_max(value[0], value[1]);
+                    rest0 = ws_max(rest0, folded1);
+                }
             }
         }
         {
@@ -122,19 +123,13 @@ extern "C" __global__ void __launch_bounds__(16) softmax(
         }
         if (lr1 < 1) {
             {
-                const float input_0 = (n0 < 30) ? input[at0 + 68] : 0.0f;
+                ws_vec<float, 2> input_0 = ws_vec<float, 2>{};
+                if (n0 < 30) input_0 = ws_load<2, 8>(input + (at0 + 68));
                 {
-                    const float value = ws_exp(input_0 - before0_0);
-                    if (n0 < 30) output[at0 + 68] = value;
-                    rest0 = rest0 + value;
-                }
-            }
-            {
-                const float input_0 = (n0 < 30) ? input[at0 + 69] : 0.0f;
-                {
-                    const float value = ws_exp(input_0 - before0_0);
-                    if (n0 < 30) output[at0 + 69] = value;
-                    rest0 = rest0 + value;
+                    const ws_vec<float, 2> value = ws_exp(input_0 - before0_0);
+                    if (n0 < 30) ws_store<ws_back, 8>(output + (at0 + 68), value);
+                    const float folded1 = value[0] + value[1];
+                    rest0 = rest0 + folded1;
                 }
             }
         }
@@ -199,17 +194,11 @@ extern "C" __global__ void __launch_bounds__(16) softmax(
     }
     if (lr1 < 1) {
         {
-            const float output_0 = (n0 < 30) ? output[at0 + 68] : 0.0f;
+            ws_vec<float, 2> output_0 = ws_vec<float, 2>{};
+            if (n0 < 30) output_0 = ws_load<2, 8>(output + (at0 + 68));
             {
-                const float value = output_0 * before1_0;
-                if (n0 < 30) output[at0 + 68] = value;
-            }
-        }
-        {
-            const float output_0 = (n0 < 30) ? output[at0 + 69] : 0.0f;
-            {
-                const float value = output_0 * before1_0;
-                if (n0 < 30) output[at0 + 69] = value;
+                const ws_vec<float, 2> value = output_0 * before1_0;
+                if (n0 < 30) ws_store<ws_back, 8>(output + (at0 + 68), value);
             }
         }
     }

@@ -213,8 +213,8 @@ impl Cut {
 fn nowhere(places: &[Place], allow: &Allowance) -> Option<&'static str> {
     let reason = |place: &Place| match place {
         Place::Image | Place::Column | Place::Tall(_) => (allow.image == Some((0, 0))).then_some("image_size"),
-        Place::Blocks(width) => allow.vector.is_some_and(|vector| u32::from(*width) < vector).then_some("narrow_blocks"),
-        Place::Buffer | Place::Panels => None,
+        Place::Strips(_, Some(width)) => allow.vector.is_some_and(|vector| u32::from(*width) < vector).then_some("narrow_blocks"),
+        Place::Buffer | Place::Panels | Place::Strips(_, None) => None,
     };
     places.iter().find_map(reason)
 }

@@ -2,7 +2,7 @@
 
 use crate::candidates::FEW;
 use crate::expr::{AxisId, Combine, Index, TensorExpr};
-use crate::layout::{Place, is_free, packed_dim};
+use crate::layout::{Along, Layout, Place, is_free};
 use crate::passes::{Pass, Passes};
 use crate::schedule::{axis, runs_along};
 use smallvec::SmallVec;
@@ -50,12 +50,32 @@ pub fn places(expr: &TensorExpr, tensor: usize, passes: Passes) -> Vec<Place> {
             places.extend([Place::Column, Place::Tall(2), Place::Tall(4), Place::Tall(8)]);
         }
     }
+    let extent = |place: Place| tensor.shape[place.innermost(rank)];
     if rank >= 4 && !is_free(tensor) {
-        let channels = tensor.shape[packed_dim(rank)];
-        places.extend(BLOCKS.into_iter().filter(|&width| i64::from(width) < 2 * channels).map(Place::Blocks));
+        places.extend(BLOCKS.into_iter().filter(|&width| i64::from(width) < 2 * extent(Place::blocks(width))).map(Place::blocks));
+    }
+    if rank >= 2 && !is_free(tensor) && passes.has(Pass::Strips) {
+        let further: Vec<Place> = match rank >= 4 {
+            true => vec![Place::Strips(Along::Rows, None)],
+            false => {
+                let of = |along| BLOCKS.into_iter().map(move |width| Place::Strips(along, Some(width)));
+                [Along::Rows, Along::Columns].into_iter().flat_map(of).collect()
+            }
+        };
+        for place in further {
+            let own = Layout::of(tensor, place);
+            let fits = place.packed(rank).is_none_or(|(dim, width)| width <= tensor.shape[dim]);
+            if fits && !places.iter().any(|&other| Layout::of(tensor, other).is_order_of(&own)) {
+                places.push(place);
+            }
+        }
     }
     if let Some(found) = found {
-        let lies = |place: &Place| *place == Place::Buffer || matches!(place, Place::Blocks(_)) && !found.contains(&packed_dim(rank));
+        let lies = |place: &Place| match place {
+            Place::Buffer => true,
+            Place::Strips(..) => !found.contains(&place.innermost(rank)),
+            _ => false,
+        };
         places.retain(lies);
     }
     places

@@ -201,6 +201,8 @@ enum Without {
     /// Tensors in images.
     #[value(name = "set_image", alias = "set-image")]
     SetImage,
+    /// Activations in panels of matrices, and pictures with all channels side by side.
+    Strips,
     /// Scalars beside vectors: each becomes a vector in private memory first.
     Autobroadcast,
     /// Common parts of addresses: texels are found by quotient and remainder of a linear index, each anew.
@@ -217,6 +219,7 @@ impl Without {
             Self::Copies => return target.allowance.meeting.copies = false,
             Self::Shares => return target.allowance.meeting.shares = false,
             Self::SetImage => Pass::SetImage,
+            Self::Strips => Pass::Strips,
             Self::Autobroadcast => Pass::Autobroadcast,
             Self::Addresses => Pass::Addresses,
             Self::Bounds => Pass::Bounds,

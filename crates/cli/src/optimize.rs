@@ -201,8 +201,6 @@ enum Without {
     /// Tensors in images.
     #[value(name = "set_image", alias = "set-image")]
     SetImage,
-    /// Activations in panels of matrices, and pictures with all channels side by side.
-    Strips,
     /// Scalars beside vectors: each becomes a vector in private memory first.
     Autobroadcast,
     /// Common parts of addresses: texels are found by quotient and remainder of a linear index, each anew.
@@ -219,7 +217,6 @@ impl Without {
             Self::Copies => return target.allowance.meeting.copies = false,
             Self::Shares => return target.allowance.meeting.shares = false,
             Self::SetImage => Pass::SetImage,
-            Self::Strips => Pass::Strips,
             Self::Autobroadcast => Pass::Autobroadcast,
             Self::Addresses => Pass::Addresses,
             Self::Bounds => Pass::Bounds,
@@ -234,6 +231,8 @@ impl Without {
 enum With {
     /// Texels in columns and in blocks of 2, 4 and 8, beside rows.
     Patterns,
+    /// Matrices in panels, and pictures with all channels side by side, beside rows, blocks of channels and texels.
+    Strips,
     /// Zeros around images come from their samplers where these see every index beyond a tensor, and no bound is asked for them.
     Sampler,
     /// Multiples of a loop's variable become sums from trip to trip.
@@ -244,6 +243,7 @@ impl With {
     fn pass(self) -> Pass {
         match self {
             Self::Patterns => Pass::Patterns,
+            Self::Strips => Pass::Strips,
             Self::Sampler => Pass::Sampler,
             Self::Strength => Pass::Strength,
         }

@@ -65,14 +65,14 @@ impl TargetArgs {
         let device = warpsight_run::open(&self.device, &options)?;
         let profile = self.profile(device.info())?;
         let limits = &device.info().limits;
-        let Allowance { mut residency, image, vector, panels, meeting } = Allowance::of(&profile);
+        let Allowance { mut residency, image, vector, meeting } = Allowance::of(&profile);
         residency.max_group_size = limits.max_group_size.or(residency.max_group_size);
         if let Some(bytes) = limits.local_arrays.or(limits.local_bytes) {
             // What a driver states is what one group may ask for: nothing is added to it.
             residency = Residency { local: Some(Bytes(bytes as f64)), local_granule: None, local_reserved: None, ..residency };
         }
         let image = image.filter(|most| *most == (0, 0)).or(limits.image_2d).or(image);
-        let allowance = Allowance { residency, image, vector, panels, meeting };
+        let allowance = Allowance { residency, image, vector, meeting };
         Ok(Target { device, profile, allowance, passes: Passes::default(), model: Model::default() })
     }
 

@@ -120,9 +120,9 @@ impl ScheduleFamily {
         self.schedule(config).map(|own| own.places.to_vec())
     }
 
-    /// The dimensions of the tensors that may lie in several ways, and where they do under a configuration of this space, legal or not.
-    pub fn chosen_places(&self, config: &Config) -> impl Iterator<Item = (usize, Place)> {
-        self.knobs.chosen_places(&self.expr, config)
+    /// Where the tensors lie that may lie in several ways, under a configuration of this space, legal or not.
+    pub fn chosen_places(&self, config: &Config) -> impl Iterator<Item = Place> {
+        self.knobs.chosen_places(config)
     }
 
     /// The schedule of a configuration; `None` where it is not legal.
@@ -136,17 +136,11 @@ impl ScheduleFamily {
         self.drawn(seed, schedules, meeting, |_| true).collect()
     }
 
-    /// The same in some places alone, by the dimensions that a tensor has, each schedule drawn when it is asked for.
-    pub fn drawn(
-        &self,
-        seed: u64,
-        schedules: usize,
-        meeting: Meeting,
-        lies: impl Fn((usize, Place)) -> bool,
-    ) -> impl Iterator<Item = Config> + '_ {
+    /// The same in some places alone, each schedule drawn when it is asked for.
+    pub fn drawn(&self, seed: u64, schedules: usize, meeting: Meeting, lies: impl Fn(Place) -> bool) -> impl Iterator<Item = Config> + '_ {
         let mut rng = fastrand::Rng::with_seed(seed);
         let knobs = &self.knobs.space.knobs[..self.knobs.arranging().end];
-        let places = self.knobs.places_where(&self.expr, lies);
+        let places = self.knobs.places_where(lies);
         let draws = (0..schedules * DRAWS).filter_map(move |_| {
             let values: Vec<i32> = knobs.iter().map(|knob| knob.values[rng.usize(..knob.values.len())]).collect();
             let schedule = self.knobs.loops(&self.expr, &values)?;

@@ -347,19 +347,19 @@ impl Knobs {
         &self.space.knobs[self.scheduled()..]
     }
 
-    /// The same with some of the places alone, by the dimensions that a tensor has.
-    pub fn places_where(&self, expr: &TensorExpr, lies: impl Fn((usize, Place)) -> bool) -> Vec<Knob> {
-        let own = self.placeable.iter().zip(self.places()).map(|((t, known), knob)| {
-            let lies = |value: &i32| lies((expr.tensor(*t).shape.len(), known[*value as usize]));
-            Knob { values: knob.values.iter().copied().filter(lies).collect(), ..knob.clone() }
+    /// The same with some of the places alone.
+    pub fn places_where(&self, lies: impl Fn(Place) -> bool) -> Vec<Knob> {
+        let own = self.placeable.iter().zip(self.places()).map(|((_, known), knob)| {
+            let values = knob.values.iter().copied().filter(|&value| lies(known[value as usize])).collect();
+            Knob { values, ..knob.clone() }
         });
         own.collect()
     }
 
-    /// The dimensions of the tensors that may lie in several ways, and where they do.
-    pub fn chosen_places(&self, expr: &TensorExpr, config: &Config) -> impl Iterator<Item = (usize, Place)> {
+    /// Where the tensors lie that may lie in several ways.
+    pub fn chosen_places(&self, config: &Config) -> impl Iterator<Item = Place> {
         let values = config.0.get(self.scheduled()..).unwrap_or(&[]);
-        self.placeable.iter().zip(values).filter_map(|((t, known), &at)| Some((expr.tensor(*t).shape.len(), *known.get(at as usize)?)))
+        self.placeable.iter().zip(values).filter_map(|((_, known), &at)| known.get(at as usize).copied())
     }
 
     fn scheduled(&self) -> usize {

@@ -74,11 +74,6 @@ impl Place {
         Self::Strips(Along::Rows, Some(width))
     }
 
-    /// Whether it is these.
-    pub fn is_blocks(self, rank: usize) -> bool {
-        rank >= PICTURE && matches!(self, Self::Strips(Along::Rows, Some(_)))
-    }
-
     /// The dimension of an activation that is packed, and how many of its elements lie side by side then; `None` where all of some dimension do.
     pub fn packed(self, rank: usize) -> Option<(usize, i64)> {
         match self {

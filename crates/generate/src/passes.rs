@@ -22,7 +22,8 @@ pub enum Pass {
     /// 5: decided before all other schedules). Not by default: it is three times as many ways for each tensor to lie.
     Patterns,
     /// Activations may lie in further strips than blocks of channels: panels of matrices, and pictures with all channels side by side
-    /// ([`Place::Strips`](crate::Place::Strips)).
+    /// ([`Place::Strips`](crate::Place::Strips)). Not by default: two products and what lies between them have 27 ways to lie in place of one,
+    /// and nothing was measured to be faster (docs/provenance.md, "strips").
     Strips,
     /// What lies beside a tensor is left to the sampler of its image, which gives zero there, where every index beyond the tensor is a texel
     /// beside the image. Without: a bound is asked before each load. Not by default: a fetch from beside the image takes the texture unit as
@@ -78,9 +79,9 @@ impl Pass {
 pub struct Passes([bool; Pass::ALL.len()]);
 
 impl Default for Passes {
-    /// All but [`Pass::Patterns`], [`Pass::Sampler`] and [`Pass::Strength`].
+    /// All but [`Pass::Patterns`], [`Pass::Strips`], [`Pass::Sampler`] and [`Pass::Strength`].
     fn default() -> Self {
-        Self(Pass::ALL.map(|pass| !matches!(pass, Pass::Patterns | Pass::Sampler | Pass::Strength)))
+        Self(Pass::ALL.map(|pass| !matches!(pass, Pass::Patterns | Pass::Strips | Pass::Sampler | Pass::Strength)))
     }
 }
 

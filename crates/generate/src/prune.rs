@@ -25,10 +25,6 @@ pub struct Allowance {
     /// compilers take wider vectors apart through memory. A 3 × 3 convolution by hand, in blocks of 8 and of 16, ran at 88 and 43 GF/s on PoCL 3.1
     /// with registers of 8 (docs/provenance.md, "vectors wider than registers").
     pub vector: Option<u32>,
-    /// Whether panels of matrices, and pictures with all channels side by side, gain anything: not where work-items have no vector registers. Of
-    /// whole spaces of products and convolutions, ranked by the model on four GPUs, none was faster so by more than 1 % (docs/provenance.md,
-    /// "strips").
-    pub panels: bool,
     /// What work-items of a group may meet for. For nothing on a device whose work-items run one after the other, or which has no local memory
     /// on its chip: what they copy there is copied for nothing. Not for copies where buffers have no first-level cache and nobody measured
     /// what a barrier takes: nothing is recorded of kernels that copy on such devices, and a model that cannot follow how groups meet
@@ -38,7 +34,7 @@ pub struct Allowance {
 
 impl Default for Allowance {
     fn default() -> Self {
-        Self { residency: Residency::default(), image: None, vector: None, panels: true, meeting: Meeting::ANY }
+        Self { residency: Residency::default(), image: None, vector: None, meeting: Meeting::ANY }
     }
 }
 
@@ -54,19 +50,17 @@ impl Allowance {
         let execution = &profile.execution;
         let in_turn = execution.warp.get() == Some(&1);
         let vector = execution.vector_width.get().copied().filter(|_| in_turn);
-        let panels = execution.warp.get().is_none_or(|&warp| warp == 1);
         let local = !in_turn && !matches!(execution.local, Fact::Absent { .. });
         let recorded = !matches!(profile.memory.buffer_l1.bytes, Fact::Absent { .. }) || profile.probed.barrier.get().is_some();
         let meeting = Meeting { copies: local && recorded, shares: local };
-        Self { residency: Residency::of(profile), image, vector, panels, meeting }
+        Self { residency: Residency::of(profile), image, vector, meeting }
     }
 
-    /// Why nothing is gained by a tensor of so many dimensions in a place on this device, whatever its size.
-    pub fn nowhere(&self, (rank, place): (usize, Place)) -> Option<&'static str> {
+    /// Why nothing is gained by a tensor in a place on this device, whatever its size.
+    pub fn nowhere(&self, place: Place) -> Option<&'static str> {
         match place {
             Place::Image | Place::Column | Place::Tall(_) => (self.image == Some((0, 0))).then_some("image_size"),
             Place::Strips(_, Some(width)) if self.vector.is_some_and(|vector| u32::from(width) < vector) => Some("narrow_blocks"),
-            Place::Strips(..) if !self.panels && !place.is_blocks(rank) => Some("no_vector_registers"),
             Place::Buffer | Place::Panels | Place::Strips(..) => None,
         }
     }
@@ -78,17 +72,8 @@ impl Allowance {
 }
 
 /// Why a configuration may be dropped.
-pub const REASONS: [&str; 9] = [
-    "image_size",
-    "registers",
-    "local_memory",
-    "group_size",
-    "narrow_blocks",
-    "wide_vectors",
-    "plain_local_memory",
-    "unrecorded_copies",
-    "no_vector_registers",
-];
+pub const REASONS: [&str; 8] =
+    ["image_size", "registers", "local_memory", "group_size", "narrow_blocks", "wide_vectors", "plain_local_memory", "unrecorded_copies"];
 
 /// Drops what a device cannot run, as the configurations are walked.
 pub fn prune<'a, C: Iterator<Item = Config> + 'a>(family: &'a ScheduleFamily, configs: C, allow: &'a Allowance) -> Pruned<'a, C> {
@@ -126,7 +111,7 @@ impl<C: Iterator<Item = Config>> Iterator for Pruned<'_, C> {
             let judged = match wide {
                 Some(reason) => Err(reason),
                 None => {
-                    let nowhere = self.family.chosen_places(&config).find_map(|own| self.allow.nowhere(own));
+                    let nowhere = self.family.chosen_places(&config).find_map(|place| self.allow.nowhere(place));
                     // What is not legal is no configuration.
                     if nowhere.is_none() && self.outlines.schedule(&config).is_none() {
                         continue;

@@ -65,17 +65,13 @@ pub fn places(expr: &TensorExpr, tensor: usize, passes: Passes) -> Vec<Place> {
 }
 
 /// The strips that an activation may lie in: pictures in blocks of their channels, where these fill more than a half of one, or with all of them
-/// side by side, where the widest block would be padded; matrices in panels that are no wider than they are.
+/// side by side; matrices in panels that are no wider than they are.
 fn strips(tensor: &Tensor, passes: Passes) -> Vec<Place> {
     let rank = tensor.shape.len();
     let of = |along: Along| BLOCKS.into_iter().map(move |width| Place::Strips(along, Some(width)));
     let fits = |place: &Place, part: i64| place.packed(rank).is_none_or(|(dim, width)| width < part * tensor.shape[dim]);
     let (mut known, further): (Vec<Place>, Vec<Place>) = match rank {
-        4.. => {
-            let padded = tensor.shape[1] % i64::from(BLOCKS[BLOCKS.len() - 1]) != 0;
-            let last = padded.then_some(Place::Strips(Along::Rows, None));
-            (of(Along::Rows).filter(|place| fits(place, 2)).collect(), last.into_iter().collect())
-        }
+        4.. => (of(Along::Rows).filter(|place| fits(place, 2)).collect(), vec![Place::Strips(Along::Rows, None)]),
         _ => (vec![], of(Along::Rows).chain(of(Along::Columns)).filter(|place| fits(place, 1)).collect()),
     };
     for place in further.into_iter().filter(|_| passes.has(Pass::Strips)) {

@@ -108,7 +108,7 @@ fn selected(network: &Network, places: &[Place], seed: u64) -> Option<Selection>
     let empty = Selection { places: places.to_vec(), kernels: BTreeMap::new() };
     let config = |(family, pattern): (usize, Vec<Place>)| {
         let family = &network.families[family];
-        let mut all = family.sample(seed, 400, Meeting::default());
+        let mut all = family.sample(seed, 400, Meeting::ANY);
         all.retain(|own| pattern_of(family, own).as_ref() == Some(&pattern));
         Rng::with_seed(seed).choice(all)
     };
@@ -117,7 +117,7 @@ fn selected(network: &Network, places: &[Place], seed: u64) -> Option<Selection>
     network.select(places.to_vec(), &configs)
 }
 
-/// Runs selections of a network whose tensors between kernels, of so many dimensions, lie in a place; how many ran.
+/// Runs selections of a network whose tensors between kernels, of so many dimensions, lie in a place, but for single columns; how many ran.
 fn run(plan: &Plan, place: Place, rank: usize, tries: u64) -> usize {
     let network = Network::by(plan, passes()).expect("kernels");
     let mut device = warpsight_run::open("sim:adreno640", &Options::default()).expect("is there");
@@ -126,7 +126,7 @@ fn run(plan: &Plan, place: Place, rank: usize, tries: u64) -> usize {
     let doubles: Vec<Vec<f64>> = inputs.iter().map(|own| own.iter().map(|v| f64::from(*v)).collect()).collect();
     let expected = plan.evaluate_f64(&doubles).expect("evaluates").remove(0);
     let between = |tensor: &warpsight_graph::PlanTensor| match tensor.role {
-        PlanRole::Intermediate if tensor.shape.len() == rank => place,
+        PlanRole::Intermediate if tensor.shape.len() == rank && tensor.shape[rank - 1] > 1 => place,
         _ => Place::Buffer,
     };
     let places: Vec<Place> = plan.tensors.iter().map(between).collect();

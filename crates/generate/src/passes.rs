@@ -23,7 +23,7 @@ pub enum Pass {
     Patterns,
     /// Activations may lie in further strips than blocks of channels: panels of matrices, and pictures with all channels side by side
     /// ([`Place::Strips`](crate::Place::Strips)). Not by default: a product of two activations has 27 ways to lie in buffers, by
-    /// strips of one width, in place of one, and nothing was measured to be faster by it (docs/provenance.md, "Strips").
+    /// strips of one width, in place of one, and little was measured to be faster by it (docs/provenance.md, "Strips").
     Strips,
     /// What lies beside a tensor is left to the sampler of its image, which gives zero there, where every index beyond the tensor is a texel
     /// beside the image. Without: a bound is asked before each load. Not by default: a fetch from beside the image takes the texture unit as

@@ -231,6 +231,8 @@ impl Without {
 enum With {
     /// Texels in columns and in blocks of 2, 4 and 8, beside rows.
     Patterns,
+    /// Matrices in panels, and pictures with all channels side by side, beside rows, blocks of channels and texels.
+    Strips,
     /// Zeros around images come from their samplers where these see every index beyond a tensor, and no bound is asked for them.
     Sampler,
     /// Multiples of a loop's variable become sums from trip to trip.
@@ -241,6 +243,7 @@ impl With {
     fn pass(self) -> Pass {
         match self {
             Self::Patterns => Pass::Patterns,
+            Self::Strips => Pass::Strips,
             Self::Sampler => Pass::Sampler,
             Self::Strength => Pass::Strength,
         }

@@ -336,7 +336,7 @@ mod tests {
     use fastrand::Rng;
 
     fn all(count: usize) -> Vec<Place> {
-        [Place::Buffer, Place::Blocks(4), Place::Blocks(16)].into_iter().take(count).collect()
+        [Place::Buffer, Place::blocks(4), Place::blocks(16)].into_iter().take(count).collect()
     }
 
     /// What a choice takes; `None` where some kernel cannot.
@@ -391,7 +391,7 @@ mod tests {
     /// Two tensors that only together lie better elsewhere, between others that do not matter.
     #[test]
     fn what_no_single_change_finds() {
-        let (rows, blocks) = (Place::Buffer, Place::Blocks(16));
+        let (rows, blocks) = (Place::Buffer, Place::blocks(16));
         let pair = |a: f64, b: f64, c: f64| {
             vec![(vec![rows, rows], a), (vec![blocks, rows], b), (vec![rows, blocks], b), (vec![blocks, blocks], c)]
         };
@@ -446,7 +446,7 @@ mod tests {
     /// One table of several ways: the least of each choice, also of one that only one way has; numbered as others are, and of one place.
     #[test]
     fn ways_become_one_table() {
-        let (rows, blocks) = (Place::Buffer, Place::Blocks(16));
+        let (rows, blocks) = (Place::Buffer, Place::blocks(16));
         let one = Table::of(&[0, 1], [(vec![rows, rows], 1.0), (vec![rows, blocks], 5.0)]);
         let two = Table::of(&[0, 1], [(vec![rows, blocks], 2.0), (vec![blocks, blocks], 3.0)]).plus(0.5);
         let both = one.clone().or(two);
@@ -470,7 +470,7 @@ mod tests {
     /// Tensors that are held in rows, and kernels for which nothing agrees.
     #[test]
     fn what_cannot_be_is_named() {
-        let blocks = Place::Blocks(4);
+        let blocks = Place::blocks(4);
         let only = |seen: &[usize], pattern: Vec<Place>| Table::of(seen, [(pattern, 1.0)]);
         assert_eq!(least(vec![only(&[1], vec![blocks])], 2, [1]), Err(1));
         assert_eq!(least(vec![only(&[0], vec![blocks]), only(&[0], vec![Place::Buffer])], 1, []), Err(0));

@@ -159,11 +159,19 @@ pub fn rank_all(family: &ScheduleFamily, judge: &Judge) -> Result<(Candidates, V
         least
     };
     let mut total = 0;
+    let mut elsewhere = Candidates { total: 0, left: 0, pruned: BTreeMap::new() };
     let mut works: Vec<Judged> = vec![];
     for work in family.works(judge.allowance.meeting) {
         let work = Rc::new(work);
         for places in &work.places {
             total += work.arrangements.len();
+            let nowhere = |arrangement: &Vec<i32>| {
+                family.chosen_places(&work.config(arrangement, places)).find_map(|own| judge.allowance.nowhere(own))
+            };
+            if let Some(reason) = work.arrangements.first().and_then(nowhere) {
+                elsewhere.add(0, BTreeMap::from([(reason, work.arrangements.len())]));
+                continue;
+            }
             let some = work.arrangements.iter().enumerate().filter(|own| is_judged(own.0, work.arrangements.len())).map(|own| own.1);
             if let Some(seconds) = judged(&mut some.map(|arrangement| work.config(arrangement, places))) {
                 works.push((seconds, work.clone(), places.clone()));
@@ -175,6 +183,7 @@ pub fn rank_all(family: &ScheduleFamily, judge: &Judge) -> Result<(Candidates, V
         let others = work.arrangements.iter().enumerate().filter(|own| !is_judged(own.0, work.arrangements.len()));
         judged(&mut others.map(|(_, arrangement)| work.config(arrangement, &places)));
     }
+    counted.add(0, elsewhere.pruned);
     counted.pruned.insert(ARRANGEMENT, total - counted.total);
     Ok((Candidates { total, ..counted }, ranking.best()?))
 }
@@ -216,7 +225,7 @@ pub fn search_each<K: Ord + Clone>(
     kind: impl Fn(&Config) -> Option<K>,
 ) -> Result<(Candidates, BTreeMap<K, Seconds>), EngineError> {
     let mut drawn: BTreeMap<K, Vec<Config>> = BTreeMap::new();
-    for config in family.sample(SEED, DRAWN, judge.allowance.meeting) {
+    for config in drawn_on(family, judge) {
         if let Some(own) = kind(&config) {
             drawn.entry(own).or_default().push(config);
         }
@@ -237,10 +246,14 @@ pub fn search_each<K: Ord + Clone>(
 /// # Errors
 /// Where none has an estimate, why.
 pub fn search_one(family: &ScheduleFamily, judge: &Judge, wanted: impl Fn(&Config) -> bool) -> Result<Vec<Ranked>, EngineError> {
-    let mut drawn = family.sample(SEED, DRAWN, judge.allowance.meeting);
-    drawn.retain(&wanted);
+    let drawn: Vec<Config> = drawn_on(family, judge).filter(&wanted).collect();
     let mut counted = Candidates { total: 0, left: 0, pruned: BTreeMap::new() };
     Ok(search(family, judge, &drawn, wanted, &CHOOSING, &mut counted)?.best()?)
+}
+
+/// Configurations of schedules that are drawn, in places by which a device gains.
+fn drawn_on<'a>(family: &'a ScheduleFamily, judge: &'a Judge) -> impl Iterator<Item = Config> + 'a {
+    family.drawn(SEED, DRAWN, judge.allowance.meeting, |place| judge.allowance.nowhere(place).is_none())
 }
 
 /// The best of drawn configurations are improved by one knob at a time until no change of one helps: far fewer are judged than there are.
@@ -262,10 +275,13 @@ fn search<'a>(
         all.sort_by(|a, b| a.0.0.total_cmp(&b.0.0));
         all
     };
+    // Where a tensor lies in all that are drawn is decided.
+    let alike = |at: &usize| drawn.windows(2).all(|own| own[0].0[*at] == own[1].0[*at]);
+    let held: Vec<usize> = family.placing().filter(alike).collect();
     let some = drawn.len().min(effort.judged);
     for mut best in judged(&mut (0..some).map(|n| drawn[n * drawn.len() / some].clone())).into_iter().take(effort.improved) {
         loop {
-            let others = judged(&mut family.neighbours(&best.1, judge.allowance.meeting).into_iter().filter(&wanted));
+            let others = judged(&mut family.neighbours(&best.1, judge.allowance.meeting, &held).into_iter().filter(&wanted));
             match others.into_iter().next().filter(|next| next.0.0 < best.0.0) {
                 Some(next) => best = next,
                 None => break,

@@ -15,7 +15,7 @@ use warpsight_graph::{Model, Plan, PlanRole, simplify};
 use warpsight_run::{Device, Options};
 
 /// Places of all tensors between kernels: few networks have kernels for others than the first everywhere.
-const PLACES: [Place; 2] = [Place::Buffer, Place::Blocks(4)];
+const PLACES: [Place; 2] = [Place::Buffer, Place::blocks(4)];
 
 /// How many selections ran and gave what they should.
 fn run(device: &mut dyn Device, every: usize) -> usize {

@@ -17,7 +17,7 @@ const CHANNELS: i64 = 10;
 /// Selections of each network, at most.
 const DRAWN: u64 = 100;
 /// Places that a tensor between kernels may have here.
-const PLACES: [Place; 4] = [Place::Buffer, Place::Blocks(4), Place::Blocks(8), Place::Image];
+const PLACES: [Place; 4] = [Place::Buffer, Place::blocks(4), Place::blocks(8), Place::Image];
 
 #[derive(Default)]
 struct Draft {
@@ -160,7 +160,7 @@ fn parts_lie_in_blocks_and_images_that_they_do_not_cut() {
     assert_eq!(places_of_parts(&updated(2), DRAWN), all);
     assert_eq!(places_of_parts(&updated(1), DRAWN / 5), BTreeSet::from(["Buffer".to_owned()]), "a part of the channels");
     // Few drawn configurations have vectors of eight for every part.
-    let fours = BTreeSet::from(["Buffer", "Blocks(4)", "Image"].map(str::to_owned));
+    let fours = BTreeSet::from(["Buffer", "Strips(Rows, Some(4))", "Image"].map(str::to_owned));
     for copied in [false, true] {
         assert!(places_of_parts(&joined([8, 10], copied), DRAWN).is_superset(&fours), "{copied}");
         assert!(places_of_parts(&joined([12, 6], copied), DRAWN / 5).is_subset(&fours), "twelve is no whole number of blocks of eight");

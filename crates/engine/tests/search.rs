@@ -53,7 +53,7 @@ fn every_way_to_lie_is_found() {
     let output = |config: &Config| family.places(config).and_then(|places| places.last().copied());
     let (_, found) = tune::search_each(&family, &judge, output).expect("searches");
     let places: Vec<Place> = found.keys().copied().collect();
-    assert_eq!(places, [Place::Buffer, Place::Image, Place::Blocks(4), Place::Blocks(8), Place::Blocks(16)]);
+    assert_eq!(places, [Place::Buffer, Place::Image, Place::blocks(4), Place::blocks(8), Place::blocks(16)]);
     for (place, time) in found {
         let best = tune::search_one(&family, &judge, |config| output(config) == Some(place)).expect("searches");
         assert!(best.iter().all(|own| output(&own.config) == Some(place)));

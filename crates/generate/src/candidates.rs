@@ -37,7 +37,7 @@ pub struct Candidate {
 ///
 /// `padded`: a tensor that a reduction reads beyond its ends is first copied into one that has the zeros read there, so that the reduction
 /// asks for no bounds. `packed`: an operand of a product that many results share is first copied so that what is read for neighbouring
-/// results may lie together, in blocks of them ([`crate::Place::Blocks`]). `phases`: results of a strided transposed convolution by their remainders,
+/// results may lie together, in blocks of them ([`crate::Place::blocks`]). `phases`: results of a strided transposed convolution by their remainders,
 /// each a kernel that has only the taps which reach them and writes its part of the output ([`crate::parts`]). `parts`: what is joined of several tensors, each copied
 /// into its part by a kernel of its own. `split16`, `split256`: partial results of about so many parts of a
 /// reduction that has few results, then their combination, so that groups share it; `runs16`, `runs256`: the same of parts whose terms follow each

@@ -9,6 +9,7 @@ use crate::passes::Passes;
 use crate::program::program;
 use crate::schedule::{Schedule, axis};
 use smallvec::SmallVec;
+use std::ops::Range;
 use warpsight_ir::{Checked, Config, ConfigSpace, Family, Kernel, Knob, KnobValue, LowerError, Name};
 
 /// Changes whenever a configuration lowers to another Program than before: stored times of older Programs are then not taken for today's.
@@ -119,6 +120,11 @@ impl ScheduleFamily {
         self.schedule(config).map(|own| own.places.to_vec())
     }
 
+    /// Where the tensors lie that may lie in several ways, under a configuration of this space, legal or not.
+    pub fn chosen_places(&self, config: &Config) -> impl Iterator<Item = Place> {
+        self.knobs.chosen_places(config)
+    }
+
     /// The schedule of a configuration; `None` where it is not legal.
     pub(crate) fn schedule(&self, config: &Config) -> Option<Schedule> {
         self.knobs.schedule(&self.expr, config)
@@ -127,13 +133,14 @@ impl ScheduleFamily {
     /// Configurations of so many schedules, drawn, each in all places that are legal then: the same of equal spaces for one seed. Fewer where
     /// few of a space's combinations are legal. Work-items of a group meet for what they may only.
     pub fn sample(&self, seed: u64, schedules: usize, meeting: Meeting) -> Vec<Config> {
-        self.drawn(seed, schedules, meeting).collect()
+        self.drawn(seed, schedules, meeting, |_| true).collect()
     }
 
-    /// The same, each schedule drawn when it is asked for.
-    pub fn drawn(&self, seed: u64, schedules: usize, meeting: Meeting) -> impl Iterator<Item = Config> + '_ {
+    /// The same in some places alone, each schedule drawn when it is asked for.
+    pub fn drawn(&self, seed: u64, schedules: usize, meeting: Meeting, lies: impl Fn(Place) -> bool) -> impl Iterator<Item = Config> + '_ {
         let mut rng = fastrand::Rng::with_seed(seed);
-        let (knobs, places) = self.knobs.space.knobs.split_at(self.knobs.arranging().end);
+        let knobs = &self.knobs.space.knobs[..self.knobs.arranging().end];
+        let places = self.knobs.places_where(lies);
         let draws = (0..schedules * DRAWS).filter_map(move |_| {
             let values: Vec<i32> = knobs.iter().map(|knob| knob.values[rng.usize(..knob.values.len())]).collect();
             let schedule = self.knobs.loops(&self.expr, &values)?;
@@ -142,7 +149,7 @@ impl ScheduleFamily {
                 return None;
             }
             let legal = self.legal(schedule);
-            let legal = ConfigSpace::combine(places).filter(|places| self.allows(&legal, &values, places));
+            let legal = ConfigSpace::combine(&places).filter(|places| self.allows(&legal, &values, places));
             let configs: Vec<Config> = legal.map(|places| Config([&values[..], &places].concat())).collect();
             // Nothing is drawn where what is copied lies nowhere.
             (!copies || !configs.is_empty()).then_some(configs)
@@ -162,13 +169,13 @@ impl ScheduleFamily {
     }
 
     /// The legal configurations that differ from one in the value of a knob; where a value is legal only with another of a second knob, some of
-    /// those with both. Work-items of a group meet for what they may only.
-    pub fn neighbours(&self, config: &Config, meeting: Meeting) -> Vec<Config> {
+    /// those with both. Work-items of a group meet for what they may only. Knobs at positions that are `held` keep their values.
+    pub fn neighbours(&self, config: &Config, meeting: Meeting, held: &[usize]) -> Vec<Config> {
         let knobs = &self.knobs.space.knobs;
         let legal = |own: &Config| meeting.allows(self.meets(own)) && self.with_nest(own, |_| ()).is_some();
         let changes = |of: &Config| -> Vec<(usize, Config)> {
             let each = knobs.iter().enumerate().flat_map(|(at, knob)| knob.values.iter().map(move |value| (at, *value)));
-            let others = each.filter(|&(at, value)| of.0.get(at).is_some_and(|own| *own != value));
+            let others = each.filter(|&(at, value)| !held.contains(&at) && of.0.get(at).is_some_and(|own| *own != value));
             let changed = others.map(|(at, value)| {
                 let mut other = of.clone();
                 other.0[at] = value;
@@ -206,6 +213,11 @@ impl ScheduleFamily {
         let config = Config(knobs.iter().map(value).collect::<Option<_>>()?);
         self.with_nest(&config, |_| ())?;
         Some(config)
+    }
+
+    /// Positions of the knobs that say where tensors lie.
+    pub fn placing(&self) -> Range<usize> {
+        self.knobs.arranging().end..self.knobs.space.knobs.len()
     }
 
     /// Vector lanes of a configuration.

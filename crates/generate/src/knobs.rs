@@ -6,7 +6,7 @@ mod offers;
 use crate::expr::{AxisId, Index, Tensor, TensorExpr};
 use crate::knobs::legal::meeting_pays;
 use crate::knobs::offers::{MOST_PLACES, accumulators, places, reduction_lanes, stage_trips, stages, without_rest};
-use crate::layout::{Place, packed_dim};
+use crate::layout::Place;
 use crate::parts::Part;
 use crate::passes::Passes;
 use crate::schedule::{Bind, Known, Loop, Schedule, Stage, WINDOW, axis, deep_axis, runs_along};
@@ -123,18 +123,8 @@ impl Knobs {
         main.sort_by_key(|a| (Some(*a) != along, std::cmp::Reverse(expr.axes[a.0].extent)));
         main.truncate(3);
 
-        let mut vector_axes: Vec<AxisId> = vec![];
-        let contiguous = expr.store.last().and_then(single_axis);
-        let packed = expr.store.get(packed_dim(expr.store.len())).and_then(single_axis);
-        for axis in [contiguous, packed, main.first().copied()].into_iter().flatten() {
-            if axis.0 < parallel && !vector_axes.contains(&axis) && !expr.written_out(axis) {
-                vector_axes.push(axis);
-            }
-        }
-
         let reduce = (0..expr.reduce.len()).map(|i| AxisId(parallel + i));
         let deep = deep_axis(expr);
-        vector_axes.extend(deep.filter(|&a| runs_along(expr, a)));
         // A second long reduction axis is an ordinary rolled loop, like a window that is never unrolled.
         let window: Vec<AxisId> = reduce.filter(|a| Some(*a) != deep).collect();
         let mut orders = vec![deep.into_iter().chain(window.iter().copied()).collect::<Vec<_>>()];
@@ -144,14 +134,13 @@ impl Knobs {
         }
         let tensors = expr.inputs.iter().chain([&expr.output]).enumerate();
         // Buffers alone are read and written in one kernel; what is written in parts lies in nothing that these cut.
-        let packed = packed_dim(expr.output.shape.len());
         let itself = expr.inputs.iter().any(|input| input.name == expr.output.name);
         let shared = (itself || expr.kept().is_some()).then_some(expr.inputs.len());
         let movable = |(t, tensor): &(usize, &Tensor)| shared != Some(*t) && tensor.element != Scalar::I32;
         let part = Part::proper(expr);
         let cuts = |place: &Place| {
-            let channels = expr.output.shape.get(packed).copied().unwrap_or(0);
-            part.as_ref().zip(place.block()).is_some_and(|(part, block)| part.cuts(packed, channels, block))
+            let packed = part.as_ref().zip(place.packed(expr.output.shape.len()));
+            packed.is_some_and(|(part, (dim, block))| part.cuts(dim, expr.output.shape.get(dim).copied().unwrap_or(0), block))
         };
         let own = |t: usize| -> Vec<Place> {
             places(expr, t, passes).into_iter().filter(|place| t < expr.inputs.len() || !cuts(place)).collect()
@@ -166,6 +155,19 @@ impl Knobs {
         {
             placeable.remove(last);
         }
+
+        let mut vector_axes: Vec<AxisId> = vec![];
+        let rank = expr.store.len();
+        let along = |d: usize| expr.store.get(d).and_then(single_axis);
+        let results = placeable.iter().filter(|own| own.0 == expr.inputs.len()).flat_map(|own| &own.1);
+        // Those of images and the last dimension also where nothing can be packed.
+        let dims = [rank.saturating_sub(1), Place::Image.innermost(rank)].into_iter().chain(results.map(|place| place.innermost(rank)));
+        for axis in dims.filter_map(along).chain(main.first().copied()) {
+            if axis.0 < parallel && !vector_axes.contains(&axis) && !expr.written_out(axis) {
+                vector_axes.push(axis);
+            }
+        }
+        vector_axes.extend(deep.filter(|&a| runs_along(expr, a)));
 
         let (stages, reduction_lanes) = (stages(expr, deep, &main), reduction_lanes(expr, deep));
         let stage_trips = stage_trips(expr, deep.filter(|_| stages.len() > 1));
@@ -260,8 +262,8 @@ impl Knobs {
         knobs.push(labelled(GROUP, self.groups.iter().map(|g| g.iter().map(u32::to_string).collect::<Vec<_>>().join("x")).collect()));
         knobs.push(labelled("lanes_first", self.names(expr, &self.main[..self.main.len().min(2)])));
         for (t, places) in &self.placeable {
-            let name = expr.inputs.get(*t).map_or(&expr.output.name, |t| &t.name);
-            knobs.push(labelled(&format!("place_{name}"), places.iter().map(|place| place.label()).collect()));
+            let Tensor { name, shape, .. } = expr.tensor(*t);
+            knobs.push(labelled(&format!("place_{name}"), places.iter().map(|place| place.label(shape.len())).collect()));
         }
         knobs
     }
@@ -344,10 +346,10 @@ impl Knobs {
     pub fn agree(&self, values: &[i32], places: &[i32]) -> bool {
         let unroll = values[self.main.len() + 2];
         let own = self.placeable.iter().zip(places).map(|((_, known), &place)| known[place as usize]);
-        let mut packed = own.filter_map(|place| Some((place.is_image(), place.block()?)));
+        let mut packed = own.filter_map(Place::packing);
         let first = packed.next();
         let alike = first.is_none_or(|first| packed.all(|own| own == first));
-        alike && (unroll <= UNROLLED || first.is_some_and(|(_, block)| block >= unroll.into()))
+        alike && (unroll <= UNROLLED || first.is_some_and(|(_, block)| block.is_some_and(|block| i32::from(block) >= unroll)))
     }
 
     /// Every legal setting of the knobs that say what a work-item does, with every legal arrangement of work-items in groups: values of the
@@ -372,6 +374,21 @@ impl Knobs {
     /// The knobs that say where tensors lie, the last ones.
     pub fn places(&self) -> &[Knob] {
         &self.space.knobs[self.scheduled()..]
+    }
+
+    /// The same with some of the places alone.
+    pub fn places_where(&self, lies: impl Fn(Place) -> bool) -> Vec<Knob> {
+        let own = self.placeable.iter().zip(self.places()).map(|((_, known), knob)| {
+            let values = knob.values.iter().copied().filter(|&value| lies(known[value as usize])).collect();
+            Knob { values, ..knob.clone() }
+        });
+        own.collect()
+    }
+
+    /// Where the tensors lie that may lie in several ways.
+    pub fn chosen_places(&self, config: &Config) -> impl Iterator<Item = Place> {
+        let values = config.0.get(self.scheduled()..).unwrap_or(&[]);
+        self.placeable.iter().zip(values).filter_map(|((_, known), &at)| known.get(at as usize).copied())
     }
 
     fn scheduled(&self) -> usize {

@@ -8,6 +8,8 @@ use warpsight_ir::{Affine, ImageFormat, Scalar};
 
 /// Components of a texel.
 const TEXEL: i64 = 4;
+/// Dimensions of a picture, at least.
+const PICTURE: usize = 4;
 
 /// What is asked of a tensor's layout: the kinds that a network's kernels can agree on. Constants are free to follow the kernel that reads
 /// them, within the same medium.
@@ -28,8 +30,37 @@ pub enum Place {
     Tall(u8),
     /// Of constants: a buffer in which all that a work-item reads lies together, in the order in which it does.
     Panels,
-    /// A buffer in which so many neighbours along the channels lie side by side: `n c h w` becomes `n c/8 h w 8`.
-    Blocks(u8),
+    /// A buffer in which rows or columns are cut into strips of so many, or are one strip of all (`None`): those of a strip lie side by side,
+    /// place by place, and the strips one behind the other. `Strips(Rows, Some(8))` makes `n c/8 h w 8` of a picture `n c h w`, and `b r/8 c 8`
+    /// of matrices `b r c`, the packed first operand of a product; `Strips(Columns, Some(8))` makes `b c/8 r 8` of these, the packed second
+    /// one; `Strips(Rows, None)` makes `n h w c` of a picture.
+    Strips(Along, Option<u8>),
+}
+
+/// What strips are cut of: all tensors are matrices with something in front of them. Those of four dimensions and more (pictures, tiles) are
+/// matrices of channels, the second dimension, by places, the dimensions behind it; others are matrices of their last two dimensions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Along {
+    /// Channels, or the last dimension but one.
+    Rows,
+    /// The last dimension.
+    Columns,
+}
+
+impl Along {
+    /// The dimension of a tensor of at least two dimensions.
+    fn dim(self, rank: usize) -> usize {
+        match self {
+            Self::Rows => first_of_matrix(rank),
+            Self::Columns => rank.saturating_sub(1),
+        }
+    }
+}
+
+/// Where the matrix begins that a tensor is.
+fn first_of_matrix(rank: usize) -> usize {
+    if rank >= PICTURE { 1 } else { rank.saturating_sub(2) }
 }
 
 impl Place {
@@ -38,31 +69,53 @@ impl Place {
         matches!(self, Self::Image | Self::Column | Self::Tall(_))
     }
 
-    /// Elements along the packed dimension that lie side by side, where a dimension is packed.
-    pub fn block(self) -> Option<i64> {
+    /// Blocks of so many channels of a picture.
+    pub const fn blocks(width: u8) -> Self {
+        Self::Strips(Along::Rows, Some(width))
+    }
+
+    /// The dimension of an activation that is packed, and how many of its elements lie side by side then; `None` where all of some dimension do.
+    pub fn packed(self, rank: usize) -> Option<(usize, i64)> {
         match self {
-            Self::Buffer | Self::Panels => None,
-            Self::Image | Self::Column | Self::Tall(_) => Some(TEXEL),
-            Self::Blocks(width) => Some(width.into()),
+            Self::Buffer | Self::Panels | Self::Strips(_, None) => None,
+            Self::Image | Self::Column | Self::Tall(_) => Some((if rank >= PICTURE { 1 } else { rank.saturating_sub(1) }, TEXEL)),
+            Self::Strips(along, Some(width)) => Some((along.dim(rank), width.into())),
         }
     }
 
-    /// The value of a knob in words.
-    pub fn label(self) -> String {
+    /// How elements are packed, whatever the dimension: in texels or in buffers, and how many side by side, where that is not all of a dimension.
+    pub fn packing(self) -> Option<(bool, Option<u8>)> {
+        match self {
+            Self::Buffer | Self::Panels => None,
+            Self::Image | Self::Column | Self::Tall(_) => Some((true, Some(TEXEL as u8))),
+            Self::Strips(_, width) => Some((false, width)),
+        }
+    }
+
+    /// The dimension of an activation along which neighbours lie side by side.
+    pub fn innermost(self, rank: usize) -> usize {
+        match self {
+            Self::Strips(along, None) => along.dim(rank),
+            _ => self.packed(rank).map_or(rank.saturating_sub(1), |own| own.0),
+        }
+    }
+
+    /// The value of a knob in words, of a tensor of so many dimensions.
+    pub fn label(self, rank: usize) -> String {
         match self {
             Self::Buffer => "buffer".to_owned(),
             Self::Panels => "panels".to_owned(),
             Self::Image => "image".to_owned(),
             Self::Column => "image_column".to_owned(),
             Self::Tall(height) => format!("image_block{height}"),
-            Self::Blocks(width) => format!("blocks{width}"),
+            Self::Strips(Along::Rows, Some(width)) if rank >= PICTURE => format!("blocks{width}"),
+            Self::Strips(Along::Rows, None) if rank >= PICTURE => "channels_last".to_owned(),
+            Self::Strips(along, width) => {
+                let of = if along == Along::Rows { "rows" } else { "columns" };
+                format!("{of}{}", width.map_or_else(String::new, |width| width.to_string()))
+            }
         }
     }
-}
-
-/// The dimension of an activation that images and blocks pack: channels where there are pictures, otherwise the last one.
-pub fn packed_dim(rank: usize) -> usize {
-    if rank >= 4 { 1 } else { rank.saturating_sub(1) }
 }
 
 /// A part of a dimension as an axis of memory: there an element's coordinate is `index / stride % extent`.
@@ -126,12 +179,21 @@ impl Layout {
     }
 
     /// How networks keep activations. In images of four dimensions (n, c, h, w) the column is w, the row (n, c/4, h); of others the column
-    /// is the last dimension, four to a texel, the row the rest.
+    /// is the last dimension, four to a texel, the row the rest. Strips are in front of the matrix that they are cut of.
     pub fn of(tensor: &Tensor, place: Place) -> Self {
-        let (rank, pack) = (tensor.shape.len(), packed_dim(tensor.shape.len()));
-        let Some(width) = place.block() else { return Self::buffer(tensor) };
-        let whole = (0..rank).map(|d| (d, if d == pack { width } else { 1 }));
-        Self::new(&tensor.shape, whole.chain([(pack, 1)]), place.is_image().then_some(rank - 1)).patterned(place)
+        let rank = tensor.shape.len();
+        let (pack, packed) = (place.innermost(rank), place.packed(rank));
+        if place.is_image() {
+            let whole = (0..rank).map(|d| (d, if d == pack { TEXEL } else { 1 }));
+            return Self::new(&tensor.shape, whole.chain([(pack, 1)]), Some(rank - 1)).patterned(place);
+        }
+        if !matches!(place, Place::Strips(..)) {
+            return Self::buffer(tensor);
+        }
+        let first = first_of_matrix(rank);
+        let strips = packed.into_iter();
+        let inside = (first..rank).filter(|&d| d != pack).chain([pack]).map(|d| (d, 1));
+        Self::ordered(&tensor.shape, (0..first).map(|d| (d, 1)).chain(strips).chain(inside))
     }
 
     /// An image whose texels lie along rows in the pattern of another place; the same where that has none, or no row is long enough.
@@ -229,16 +291,28 @@ impl Layout {
         self.axes.iter().filter(|axis| axis.stride > 1).map(|axis| (axis.dim, axis.stride))
     }
 
-    /// Whether it is rows, of dimensions in their order but for the innermost: what panels are where a work-item reads all of a tensor in order.
-    pub fn is_rows(&self) -> bool {
-        // Parts of a dimension that follow each other are one axis.
+    /// The axes that tell where elements lie: those with one place say nothing, and parts of a dimension that follow each other are one.
+    fn order(&self) -> SmallVec<[MemoryAxis; 6]> {
         let mut axes: SmallVec<[MemoryAxis; 6]> = SmallVec::new();
         for axis in self.axes.iter().filter(|axis| axis.extent > 1) {
             match axes.last_mut() {
-                Some(last) if last.dim == axis.dim && last.stride == axis.stride * axis.extent => last.stride = axis.stride,
+                Some(last) if last.dim == axis.dim && last.stride == axis.stride * axis.extent => {
+                    (last.stride, last.extent) = (axis.stride, last.extent * axis.extent);
+                }
                 _ => axes.push(*axis),
             }
         }
+        axes
+    }
+
+    /// Whether elements lie where they do in another one of the same tensor.
+    pub fn is_order_of(&self, other: &Self) -> bool {
+        self.rows == other.rows && self.order() == other.order()
+    }
+
+    /// Whether it is rows, of dimensions in their order but for the innermost: what panels are where a work-item reads all of a tensor in order.
+    pub fn is_rows(&self) -> bool {
+        let mut axes = self.order();
         let innermost = axes.pop().map_or(1, |axis| axis.stride);
         innermost == 1 && axes.iter().all(|axis| axis.stride == 1) && axes.is_sorted_by_key(|axis| axis.dim)
     }

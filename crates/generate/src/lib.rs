@@ -37,6 +37,6 @@ pub use expr::{Operator, Role, Tensor, TensorExpr};
 pub use family::{Lowering, ScheduleFamily, Work};
 pub use key::ExprKey;
 pub use knobs::Meeting;
-pub use layout::{Layout, Place};
+pub use layout::{Along, Layout, Place};
 pub use passes::{Pass, Passes};
 pub use prune::{Pruned, prune};

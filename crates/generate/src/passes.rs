@@ -21,6 +21,10 @@ pub enum Pass {
     /// Texels of images may lie in other patterns than rows, for inputs and outputs alike: columns and blocks of 2, 4 or 8 (paper 000, section
     /// 5: decided before all other schedules). Not by default: it is three times as many ways for each tensor to lie.
     Patterns,
+    /// Activations may lie in further strips than blocks of channels: panels of matrices, and pictures with all channels side by side
+    /// ([`Place::Strips`](crate::Place::Strips)). Not by default: a product of two activations has 27 ways to lie in buffers, by
+    /// strips of one width, in place of one, and little was measured to be faster by it (docs/provenance.md, "Strips").
+    Strips,
     /// What lies beside a tensor is left to the sampler of its image, which gives zero there, where every index beyond the tensor is a texel
     /// beside the image. Without: a bound is asked before each load. Not by default: a fetch from beside the image takes the texture unit as
     /// long as another one, a load that no lane makes takes nothing.
@@ -42,9 +46,10 @@ pub enum Pass {
 
 impl Pass {
     /// All of them, in the order in which they apply.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::SetImage,
         Self::Patterns,
+        Self::Strips,
         Self::Sampler,
         Self::Autobroadcast,
         Self::Addresses,
@@ -58,6 +63,7 @@ impl Pass {
         match self {
             Self::SetImage => "set_image",
             Self::Patterns => "patterns",
+            Self::Strips => "strips",
             Self::Sampler => "sampler",
             Self::Autobroadcast => "autobroadcast",
             Self::Addresses => "addresses",
@@ -73,9 +79,9 @@ impl Pass {
 pub struct Passes([bool; Pass::ALL.len()]);
 
 impl Default for Passes {
-    /// All but [`Pass::Patterns`], [`Pass::Sampler`] and [`Pass::Strength`].
+    /// All but [`Pass::Patterns`], [`Pass::Strips`], [`Pass::Sampler`] and [`Pass::Strength`].
     fn default() -> Self {
-        Self(Pass::ALL.map(|pass| !matches!(pass, Pass::Patterns | Pass::Sampler | Pass::Strength)))
+        Self(Pass::ALL.map(|pass| !matches!(pass, Pass::Patterns | Pass::Strips | Pass::Sampler | Pass::Strength)))
     }
 }
 

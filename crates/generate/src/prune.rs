@@ -56,6 +56,15 @@ impl Allowance {
         Self { residency: Residency::of(profile), image, vector, meeting }
     }
 
+    /// Why nothing is gained by a tensor in a place on this device, whatever its size.
+    pub fn nowhere(&self, place: Place) -> Option<&'static str> {
+        match place {
+            Place::Image | Place::Column | Place::Tall(_) => (self.image == Some((0, 0))).then_some("image_size"),
+            Place::Strips(_, Some(width)) if self.vector.is_some_and(|vector| u32::from(width) < vector) => Some("narrow_blocks"),
+            Place::Buffer | Place::Panels | Place::Strips(..) => None,
+        }
+    }
+
     /// Why configurations are dropped whose work-items meet for what they may not: one of [`REASONS`].
     pub fn in_vain(&self) -> &'static str {
         if self.meeting.shares { "unrecorded_copies" } else { "plain_local_memory" }
@@ -102,9 +111,12 @@ impl<C: Iterator<Item = Config>> Iterator for Pruned<'_, C> {
             let judged = match wide {
                 Some(reason) => Err(reason),
                 None => {
+                    let nowhere = self.family.chosen_places(&config).find_map(|place| self.allow.nowhere(place));
                     // What is not legal is no configuration.
-                    let Some(schedule) = self.outlines.schedule(&config) else { continue };
-                    nowhere(&schedule.places, self.allow).map_or_else(|| Ok(self.outlines.outline(&config)), Err)
+                    if nowhere.is_none() && self.outlines.schedule(&config).is_none() {
+                        continue;
+                    }
+                    nowhere.map_or_else(|| Ok(self.outlines.outline(&config)), Err)
                 }
             };
             match judged.and_then(|outline| obstacle(&outline, self.allow).map_or(Ok(outline), Err)) {
@@ -207,16 +219,6 @@ impl Cut {
             self.nearest = Some(own);
         }
     }
-}
-
-/// Why tensors lie where nothing is gained on a device, whatever their sizes.
-fn nowhere(places: &[Place], allow: &Allowance) -> Option<&'static str> {
-    let reason = |place: &Place| match place {
-        Place::Image | Place::Column | Place::Tall(_) => (allow.image == Some((0, 0))).then_some("image_size"),
-        Place::Blocks(width) => allow.vector.is_some_and(|vector| u32::from(*width) < vector).then_some("narrow_blocks"),
-        Place::Buffer | Place::Panels => None,
-    };
-    places.iter().find_map(reason)
 }
 
 /// The first reason for which a device cannot run something; more registers than a work-item may have would be spilled.

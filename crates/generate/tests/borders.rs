@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use warpsight_generate::indices::for_each_index;
 use warpsight_generate::knobs::Knobs;
-use warpsight_generate::layout::{Layout, packed_dim};
+use warpsight_generate::layout::Layout;
 use warpsight_generate::operators::parse_operator;
 use warpsight_generate::{Meeting, Pass, Passes, Place, Role, ScheduleFamily, Tensor};
 use warpsight_ir::interpret::interpret;
@@ -71,7 +71,7 @@ fn padded_axes_are_kept_where_they_are_outermost() {
         dims.sort_unstable();
         dims
     };
-    assert_eq!(packed_dim(4), 1);
+    assert_eq!(Place::Image.packed(4), Some((1, 4)));
     assert_eq!(kept([1, 8, 7, 9], Place::Image), [1, 3]);
     assert_eq!(kept([2, 8, 7, 9], Place::Image), [0, 3]);
     assert_eq!(kept([1, 4, 7, 9], Place::Image), [2, 3]);

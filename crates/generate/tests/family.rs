@@ -5,7 +5,7 @@ use warpsight_generate::candidates::candidates;
 use warpsight_generate::expr::{Axis, AxisId, Combine, Evaluator, Index, Operator, Role, ScalarExpr, Tensor, TensorExpr};
 use warpsight_generate::layout::stored;
 use warpsight_generate::operators::{Lookup, gather, global_average_pool, layernorm, parse_operator, softmax};
-use warpsight_generate::{Layout, Meeting, Pass, Passes, Place, ScheduleFamily};
+use warpsight_generate::{Along, Layout, Meeting, Pass, Passes, Place, ScheduleFamily};
 use warpsight_ir::{BinaryOp, Config, ConfigSpace, Family, Kernel, KnobValue, OpClass, Scalar, UnaryOp};
 
 fn tensor(name: &str, shape: &[i64], role: Role) -> Tensor {
@@ -270,8 +270,8 @@ fn says_the_same(outline: &Kernel, kernel: &Kernel, shown: &impl std::fmt::Debug
         });
         corners
     };
-    // Of coordinates within blocks the corners of what lies in several of them are not the corners of their parts.
-    let blocks = format!("{shown:?}").contains("block");
+    // Of coordinates within strips the corners of what lies in several of them are not the corners of their parts.
+    let blocks = ["block", "\"rows", "\"columns"].iter().any(|own| format!("{shown:?}").contains(own));
     for (own, all) in corners(outline).into_iter().zip(corners(kernel)) {
         assert!(own == all || blocks && own.0 == all.0 && all.1.0 <= own.1.0 && own.1.1 <= all.1.1, "{shown:?}");
     }
@@ -451,8 +451,8 @@ fn what_is_found_lies_in_blocks_of_channels() {
         let mut configs = family.sample(1, 400, Meeting::ANY);
         rng.shuffle(&mut configs);
         let place = |config: &Config| family.places(config).expect("legal")[found];
-        assert!(configs.iter().all(|config| matches!(place(config), Place::Buffer | Place::Blocks(_))));
-        configs.retain(|config| matches!(place(config), Place::Blocks(_)));
+        assert!(configs.iter().all(|config| matches!(place(config), Place::Buffer | Place::Strips(Along::Rows, _))));
+        configs.retain(|config| matches!(place(config), Place::Strips(Along::Rows, Some(_))));
         configs.truncate(24);
         blocks.push(configs.len());
         let vectors = |config: &Config| {
@@ -628,4 +628,86 @@ fn what_cannot_be_cut_is_computed_whole() {
         assert_eq!(steps.len(), 1, "{text}");
         assert!(steps.into_iter().all(|step| !ScheduleFamily::new(step).sample(7, 3, Meeting::ANY).is_empty()), "{text}");
     }
+}
+
+/// Products, in batches and of transposed operands, of prime extents and of some below a width, with panels of each operand and of the results;
+/// pictures with their channels side by side, of kernels that slide and of Winograd's tiles: outlines and Programs hold there, too.
+#[test]
+fn strips_hold_what_rows_do() {
+    let mut rng = fastrand::Rng::with_seed(20_261_201);
+    let drawn = |rng: &mut fastrand::Rng| {
+        let mut any = |most: i64| *rng.choice(&[3, 7, 8, 13, 16, 19, 24, 31]).expect("some").min(&most);
+        let (m, n, k, b) = (any(31), any(31), any(31), any(3));
+        let flag = |name: &str, on: bool| if on { format!(" {name}=1") } else { String::new() };
+        let turned = [flag("transpose_left", rng.bool()), flag("transpose_right", rng.bool())].concat();
+        format!("matmul m={m} n={n} k={k}{turned} weights=none{}", if rng.bool() { format!(" batch={b}") } else { String::new() })
+    };
+    let pictures = [
+        "conv2d n=2 c=5 h=6 w=7 k=6 r=3 s=3 pad=1",
+        "conv2d n=1 c=24 h=4 w=5 k=20 r=1 s=1",
+        "dwconv2d n=1 c=6 h=6 w=5 r=3 s=3 pad=1",
+        "maxpool n=1 c=6 h=8 w=8 r=2 s=2 stride=2",
+        "resize_linear n=1 c=6 h=5 w=4 oh=7 ow=9",
+        "add n=2 c=6 h=4 w=5",
+        "add n=5 c=37",
+        "softmax n=19 c=21",
+        "layernorm n=20 c=19",
+    ];
+    let mut texts: Vec<String> = (0..24).map(|_| drawn(&mut rng)).collect();
+    texts.extend(pictures.map(str::to_owned));
+    let mut operators: Vec<Operator> = texts.iter().map(|text| parse_operator(text).expect("an operator")).collect();
+    let conv = parse_operator("conv2d n=2 c=6 h=9 w=10 k=10 r=3 s=3 pad=1").expect("an operator");
+    operators.push(candidates(&conv).into_iter().find(|own| own.name == "winograd2").expect("offered").operator);
+    let mut seen: BTreeMap<(bool, Place), usize> = BTreeMap::new();
+    for (n, expr) in operators.into_iter().flat_map(|own| own.steps).enumerate() {
+        let family = ScheduleFamily::by(expr, Passes::default().set(Pass::Strips, true));
+        let mut configs = family.sample(n as u64, 100, Meeting::ANY);
+        rng.shuffle(&mut configs);
+        let product = family.expr().inputs.len() == 2 && family.expr().reduce.len() == 1;
+        let mut own: BTreeMap<(usize, Place), usize> = BTreeMap::new();
+        configs.retain(|config| {
+            let places = family.places(config).expect("legal");
+            let strips =
+                |place: &Place| matches!(place, Place::Strips(along, width) if *along == Along::Columns || width.is_none() || product);
+            let all: Vec<(usize, Place)> = places.iter().copied().enumerate().filter(|own| strips(&own.1)).collect();
+            let wanted = all.iter().any(|place| own.get(place).is_none_or(|&n| n < 2));
+            if wanted {
+                all.into_iter().for_each(|place| *own.entry(place).or_default() += 1);
+            }
+            wanted
+        });
+        let last = family.expr().inputs.len();
+        own.into_iter().for_each(|((t, place), n)| *seen.entry((t == last, place)).or_default() += n);
+        for config in &configs {
+            says_the_same(&family.outline(config), &family.kernel(config), &family.space().describe(config));
+        }
+        compute_it(&family, &configs, &mut rng);
+    }
+    println!("{seen:?}");
+    let strips = [Along::Rows, Along::Columns].into_iter().flat_map(|own| [4, 8, 16].map(|width| Place::Strips(own, Some(width))));
+    for place in strips.chain([Place::Strips(Along::Rows, None)]) {
+        assert!([false, true].iter().all(|out| seen.get(&(*out, place)).is_some_and(|&n| n >= 12)), "{place:?} {seen:?}");
+    }
+}
+
+/// Where elements of strips lie.
+#[test]
+fn strips_lie_side_by_side() {
+    let at = |shape: &[i64], along, width, index: &[i64]| {
+        let own = Layout::of(&tensor("t", shape, Role::Activation), Place::Strips(along, width));
+        (own.coords(index).to_vec(), own.bytes(Scalar::F32) / 4)
+    };
+    let batch = [2, 11, 13];
+    assert_eq!(at(&batch, Along::Rows, Some(4), &[1, 6, 9]), (vec![1, 1, 9, 2], 2 * 12 * 13));
+    assert_eq!(at(&batch, Along::Columns, Some(8), &[1, 6, 9]), (vec![1, 1, 6, 1], 2 * 11 * 16));
+    assert_eq!(at(&[7, 5], Along::Rows, None, &[6, 4]), (vec![4, 6], 35));
+    let picture = [2, 11, 3, 5];
+    assert_eq!(at(&picture, Along::Rows, Some(8), &[1, 9, 2, 4]), (vec![1, 1, 2, 4, 1], 2 * 16 * 15));
+    assert_eq!(at(&picture, Along::Rows, None, &[1, 9, 2, 4]), (vec![1, 2, 4, 9], 2 * 11 * 15));
+    assert_eq!(at(&picture, Along::Columns, Some(4), &[1, 9, 2, 4]), (vec![1, 1, 9, 2, 0], 2 * 11 * 3 * 8));
+    let labels = |along, width, rank| Place::Strips(along, width).label(rank);
+    assert_eq!(labels(Along::Rows, Some(8), 4), "blocks8");
+    assert_eq!(labels(Along::Rows, None, 4), "channels_last");
+    assert_eq!(labels(Along::Rows, Some(8), 3), "rows8");
+    assert_eq!(labels(Along::Columns, Some(16), 2), "columns16");
 }

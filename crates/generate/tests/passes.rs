@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use warpsight_generate::layout::encode;
 use warpsight_generate::operators::parse_operator;
-use warpsight_generate::{Meeting, Pass, Passes, ScheduleFamily};
+use warpsight_generate::{Along, Meeting, Pass, Passes, Place, ScheduleFamily};
 use warpsight_ir::interpret::interpret;
 use warpsight_ir::{Bindings, Checked, Config, Expr, ParamKind, Program, Scalar, Stmt};
 
@@ -49,8 +49,8 @@ fn drawn(text: &str, passes: Passes, seed: u64) -> (ScheduleFamily, Vec<Config>)
 
 #[test]
 fn without_any_pass_results_are_the_same() {
-    // Knobs of places are others with and without images and patterns.
-    let passes = Pass::ALL.into_iter().filter(|pass| !matches!(pass, Pass::SetImage | Pass::Patterns));
+    // Knobs of places are others with and without images, patterns and strips.
+    let passes = Pass::ALL.into_iter().filter(|pass| !matches!(pass, Pass::SetImage | Pass::Patterns | Pass::Strips));
     let one_off: Vec<_> = passes.clone().map(|pass| Passes::default().set(pass, !Passes::default().has(pass))).collect();
     let none = passes.fold(Passes::default(), |passes, pass| passes.set(pass, false));
     let mut changed = BTreeMap::new();
@@ -84,6 +84,21 @@ fn without_images_there_are_none() {
     assert!(images > all / 4, "{images} of {all}");
     let (images, all) = count(Passes::default().set(Pass::SetImage, false));
     assert!(images == 0 && all > 100, "{images} of {all}");
+}
+
+#[test]
+fn strips_are_there_where_they_are_asked_for() {
+    let count = |text: &str, passes| {
+        let family = ScheduleFamily::by(parse_operator(text).expect("an operator").steps.remove(0), passes);
+        let further = |own| matches!(own, Place::Strips(Along::Columns, _) | Place::Strips(_, None));
+        let configs = family.sample(1, 200, Meeting::default());
+        (configs.iter().filter(|own| family.chosen_places(own).any(further)).count(), configs.len())
+    };
+    for text in ["matmul m=24 n=20 k=61", "conv2d n=1 c=6 h=7 w=9 k=5 r=3 s=3 pad=1"] {
+        assert_eq!(count(text, Passes::default()).0, 0, "{text}");
+        let (strips, all) = count(text, Passes::default().set(Pass::Strips, true));
+        assert!(strips > all / 8, "{text}: {strips} of {all}");
+    }
 }
 
 /// What each switch is for, in the text of one kernel.

@@ -2,7 +2,7 @@
 
 use warpsight_generate::operators::parse_operator;
 use warpsight_generate::prune::{Allowance, CRITERIA, Hardware, Rule, cut, prune};
-use warpsight_generate::{Meeting, ScheduleFamily, candidates};
+use warpsight_generate::{Meeting, Pass, Passes, ScheduleFamily, candidates};
 use warpsight_ir::profile::{Fact, Source, builtin};
 use warpsight_ir::{Bytes, Config, Facts, Family, Seconds};
 
@@ -149,4 +149,22 @@ fn outlines_one_after_another_are_what_each_is_alone() {
         }
     }
     assert!(differ > 100, "{differ}");
+}
+
+/// What is drawn for a device lies where it gains: the same configurations that pruning would leave of those.
+#[test]
+fn what_is_drawn_for_a_device_lies_where_it_gains() {
+    let mut profile = builtin("a100-40").unwrap().unwrap();
+    profile.execution.warp = Fact::known(1, Source::Assumed, "a CPU");
+    profile.execution.vector_width = Fact::known(8, Source::Assumed, "a CPU");
+    let allow = Allowance::of(&profile);
+    for (text, narrow) in [("matmul m=64 n=64 k=64", "columns4"), ("conv2d n=1 c=24 h=6 w=6 k=24 r=1 s=1", "blocks4")] {
+        let family = ScheduleFamily::by(parse_operator(text).unwrap().steps.remove(0), Passes::default().set(Pass::Strips, true));
+        let lies = |config: &Config| family.chosen_places(config).all(|place| allow.nowhere(place).is_none());
+        let all = family.sample(3, 200, Meeting::default());
+        let drawn: Vec<Config> = family.drawn(3, 200, Meeting::default(), |place| allow.nowhere(place).is_none()).collect();
+        assert_eq!(all.iter().filter(|own| lies(own)).cloned().collect::<Vec<_>>(), drawn, "{text}");
+        let labels = |all: &[Config]| all.iter().any(|own| format!("{:?}", family.space().describe(own)).contains(narrow));
+        assert!(labels(&all) && !labels(&drawn), "{text}");
+    }
 }

@@ -3,7 +3,6 @@
 use super::offers::SHORTEST_COPY;
 use super::{Knobs, SHARING_LANES, single_axis};
 use crate::expr::{AxisId, TensorExpr};
-use crate::layout::packed_dim;
 use crate::operators::split::{can_be_cut, longest, terms};
 use crate::schedule::{Bind, Loop, Schedule, axis};
 
@@ -118,9 +117,9 @@ impl Knobs {
     /// likes or one block.
     pub fn whole_blocks(&self, expr: &TensorExpr, schedule: &Schedule) -> bool {
         let place = schedule.places[expr.inputs.len()];
-        let Some(block) = place.block() else { return true };
+        let Some((dim, block)) = place.packed(expr.store.len()) else { return true };
         let Some(&Loop { axis: along, trips: width, .. }) = schedule.vector() else { return false };
-        let form = &expr.store[packed_dim(expr.store.len())];
+        let form = &expr.store[dim];
         let whole = if place.is_image() { width % block == 0 } else { width == block };
         whole
             && single_axis(form).is_none_or(|a| a == along)

@@ -1,8 +1,8 @@
 //! What axes and tensors offer knobs.
 
 use crate::candidates::FEW;
-use crate::expr::{AxisId, Combine, Index, TensorExpr};
-use crate::layout::{Place, is_free, packed_dim};
+use crate::expr::{AxisId, Combine, Index, Tensor, TensorExpr};
+use crate::layout::{Along, Layout, Place, is_free};
 use crate::passes::{Pass, Passes};
 use crate::schedule::{axis, runs_along};
 use smallvec::SmallVec;
@@ -33,8 +33,8 @@ pub fn without_rest(extent: i64) -> Option<i32> {
     (extent % most != 0).then(|| (1..most).rev().find(|tile| extent % tile == 0)).flatten().map(|tile| tile as i32)
 }
 
-/// How a tensor may lie, the output last. Activations of pictures lie in blocks of their channels, too, where these fill more than a half of
-/// one. What is found through numbers lies row by row, or in blocks of channels that no number moves along.
+/// How a tensor may lie, the output last. Activations lie in [`strips`], too. What is found through numbers lies row by row, or in strips of
+/// what no number moves along.
 pub fn places(expr: &TensorExpr, tensor: usize, passes: Passes) -> Vec<Place> {
     let found = expr.found_along(tensor);
     let tensor = expr.tensor(tensor);
@@ -50,15 +50,38 @@ pub fn places(expr: &TensorExpr, tensor: usize, passes: Passes) -> Vec<Place> {
             places.extend([Place::Column, Place::Tall(2), Place::Tall(4), Place::Tall(8)]);
         }
     }
-    if rank >= 4 && !is_free(tensor) {
-        let channels = tensor.shape[packed_dim(rank)];
-        places.extend(BLOCKS.into_iter().filter(|&width| i64::from(width) < 2 * channels).map(Place::Blocks));
+    if rank >= 2 && !is_free(tensor) {
+        places.extend(strips(tensor, passes));
     }
     if let Some(found) = found {
-        let lies = |place: &Place| *place == Place::Buffer || matches!(place, Place::Blocks(_)) && !found.contains(&packed_dim(rank));
+        let lies = |place: &Place| match place {
+            Place::Buffer => true,
+            Place::Strips(..) => !found.contains(&place.innermost(rank)),
+            _ => false,
+        };
         places.retain(lies);
     }
     places
+}
+
+/// The strips that an activation may lie in: pictures in blocks of their channels, where these fill more than a half of one, or with all of them
+/// side by side; matrices in panels that are no wider than they are.
+fn strips(tensor: &Tensor, passes: Passes) -> Vec<Place> {
+    let rank = tensor.shape.len();
+    let of = |along: Along| BLOCKS.into_iter().map(move |width| Place::Strips(along, Some(width)));
+    let fits = |place: &Place, part: i64| place.packed(rank).is_none_or(|(dim, width)| width < part * tensor.shape[dim]);
+    let (mut known, further): (Vec<Place>, Vec<Place>) = match rank {
+        4.. => (of(Along::Rows).filter(|place| fits(place, 2)).collect(), vec![Place::Strips(Along::Rows, None)]),
+        _ => (vec![], of(Along::Rows).chain(of(Along::Columns)).filter(|place| fits(place, 1)).collect()),
+    };
+    for place in further.into_iter().filter(|_| passes.has(Pass::Strips)) {
+        // What lies as something else does is no choice.
+        let own = Layout::of(tensor, place);
+        if [Place::Buffer].iter().chain(&known).all(|&other| !Layout::of(tensor, other).is_order_of(&own)) {
+            known.push(place);
+        }
+    }
+    known
 }
 
 /// Inputs that may be copied to local memory: read by work-items of a group in common, along the deep axis, each at one index, forwards.

@@ -167,7 +167,9 @@ impl Nest<'_> {
         let (memory, side_by_side) = tensor.innermost()?;
         let innermost = self.read_along(index).unwrap_or(memory);
         let width = match place {
-            Place::Buffer => (0..).map(|n| WIDEST >> n).find(|&width| width == 1 || self.copies_whole(index, tensor, &part, memory, width)),
+            Place::Buffer | Place::Strips(_, None) => {
+                (0..).map(|n| WIDEST >> n).find(|&width| width == 1 || self.copies_whole(index, tensor, &part, memory, width))
+            }
             _ => Some(side_by_side).filter(|texel| place.is_image() && index[memory].constant % texel == 0),
         }?;
         // Neighbouring rows of an odd length begin in different banks; those that neighbouring lanes read lie a tile apart.

@@ -135,7 +135,7 @@ impl<'a> Trial<'a> {
         };
         self.inputs = self.expr.inputs.iter().enumerate().map(&mut drawn).collect();
         let slices: Vec<&[f32]> = self.inputs.iter().map(Vec::as_slice).collect();
-        let extents: Vec<i64> = self.expr.axes.iter().map(|a| a.extent).collect();
+        let extents = self.expr.rows();
         let points = extents.iter().product::<i64>() as usize;
         let mut expected = vec![];
         let evaluator = Evaluator::new(self.expr, &slices);
@@ -165,7 +165,7 @@ impl<'a> Trial<'a> {
 
     /// Interprets a small kernel and compares; large ones pass.
     pub fn interpret(&self, program: &Checked) -> Result<(), Wrong> {
-        let rows = self.expr.axes.iter().map(|a| a.extent as usize).product::<usize>();
+        let rows = self.expr.rows().iter().map(|&extent| extent as usize).product::<usize>();
         if rows.saturating_mul(self.expr.work_per_row()) > INTERPRETER_BUDGET {
             return Ok(());
         }
@@ -314,7 +314,7 @@ fn usual(expr: &TensorExpr) -> f64 {
         return (TOLERANCE_HALF * (terms / 1024.0).sqrt()).max(TOLERANCE_HALF_LEAST);
     }
     let stored = expr.inputs.iter().chain([&expr.output]).map(|t| t.element);
-    let rounded = expr.passes().flat_map(|pass| [pass.body.rounds_to(), pass.epilogue.rounds_to()]).flatten();
+    let rounded = expr.scalars().filter_map(|own| own.rounds_to());
     let narrow = stored.chain(rounded).filter(|s| matches!(s, Scalar::F16 | Scalar::Bf16));
     match narrow.max() {
         Some(Scalar::Bf16) => TOLERANCE_BF16,

@@ -46,7 +46,7 @@ pub struct Candidate {
 /// add up; `rows_kept`: the same, with what
 /// is made twice of each element, such as an exponential, put where its result will be ([`crate::expr::Reduction::kept`]); `held`: the same of rows
 /// that a group holds in registers, each element loaded and stored once, with the product, or whatever step makes them, in the same kernel
-/// ([`crate::expr::Across`]); the other sequences leave that step to itself. `winograd2`, `winograd4`: a convolution of windows of 3 × 3 by
+/// ([`crate::expr::Across`]); `rows_held`: the same behind that step, which the other sequences leave to itself, too. `winograd2`, `winograd4`: a convolution of windows of 3 × 3 by
 /// Winograd's F(2,3) and F(4,3): taps and tiles of the input are transformed, multiplied matrix by matrix, and what comes of that is
 /// transformed into results, with the operator's epilogue. `pooled`: what a pooling reads is made in its kernel, a walk for each position of a
 /// window, and so is what another step only moves ([`pools`]); the other sequences leave that step as it is. What reads constants alone is made with the plan and is no kernel. Copies are expressions like any other: each is a kernel, and its
@@ -76,7 +76,7 @@ pub fn candidates(operator: &Operator) -> Vec<Candidate> {
     let with = |steps| Operator { kind: operator.kind.clone(), steps };
     let held = held(&uncut.steps);
     // Behind a step that makes them, rows are normalised in one kernel whatever becomes of that step.
-    let (made, rows) = uncut.steps.split_at(held.as_ref().map_or(0, |own| own.0));
+    let (made, rows) = uncut.steps.split_at(held.as_ref().map_or(0, |own| own.begin));
     let one = one_walk(rows);
     let kept = one.as_ref().and_then(keeping);
     let joined = |step: &TensorExpr| with(made.iter().chain([step]).cloned().collect());
@@ -88,9 +88,11 @@ pub fn candidates(operator: &Operator) -> Vec<Candidate> {
     let cut = |step: &TensorExpr| split::split(vec![step.clone()]);
     let runs =
         runs.into_iter().filter_map(|(name, rewrite)| Source { operator: uncut, stays: pools(uncut) }.rewritten_or(name, rewrite, cut));
-    let one = [("rows", one.as_ref()), ("rows_kept", kept.as_ref())].into_iter();
+    // Of what is made before, rows may be held that are read, too.
+    let read = held.as_ref().filter(|own| own.begin > 0).map(|own| &own.rows);
+    let one = [("rows", one.as_ref()), ("rows_kept", kept.as_ref()), ("rows_held", read)].into_iter();
     let one = one.filter_map(|(name, step)| Some(Candidate { name, operator: joined(step?), error: 0.0 }));
-    let held = held.map(|(_, step)| Candidate { name: "held", operator: with(vec![step]), error: 0.0 });
+    let held = held.as_ref().map(|own| Candidate { name: "held", operator: with(vec![own.whole.clone()]), error: 0.0 });
     let others = others.into_iter().filter_map(|(name, rewrite)| source.rewritten(name, rewrite));
     let pooled = pooled.map(|(_, steps)| Candidate { name: "pooled", operator: with(steps), error: 0.0 });
     let tiled = [("winograd2", &F2), ("winograd4", &F4)].into_iter().filter_map(|(name, transforms)| by_tiles(&source, name, transforms));
@@ -102,9 +104,11 @@ pub fn pools(operator: &Operator) -> Option<usize> {
     pooled(operator).map(|own| own.0)
 }
 
-/// Whether an operator is a step and what normalises rows of its results, so that one kernel may do it.
-pub fn holds(operator: &Operator) -> bool {
-    held(&whole(&operator.steps)).is_some_and(|own| own.0 > 0)
+/// Where what normalises rows begins behind the steps that make these, so that one kernel may do both.
+pub fn holds(operator: &Operator) -> Option<usize> {
+    let own = held(&whole(&operator.steps)).filter(|own| own.begin > 0)?;
+    // Of a reduction that is cut into steps the last one makes them.
+    (1..operator.steps.len()).rev().find(|&at| whole(&operator.steps[..at]).len() == own.begin)
 }
 
 /// Whether an operator is reductions of rows and what is made of these, so that one kernel may do it.

@@ -3,7 +3,8 @@
 //! A [`TensorExpr`] computes one output tensor: for every point of its `axes` it combines `body` over all points of its
 //! `reduce` axes (nothing to combine where there are none: then the accumulator is `body` itself), then evaluates `epilogue`,
 //! in which [`ScalarExpr::Acc`] is the combined value. Other reductions over the same axes may be made `before`, so that a softmax is one
-//! expression: maximum and sum of a row before, then a value for each of its elements ([`Combine::Each`]). Every tensor index is affine in the axes. An index outside a
+//! expression: maximum and sum of a row before, then a value for each of its elements ([`Combine::Each`]). Results may also be normalised along
+//! rows of them before they are stored ([`Across`]). Every tensor index is affine in the axes. An index outside a
 //! tensor's shape reads as 0 where the load is `padded`; it must not happen otherwise. An element may also be found through numbers
 //! ([`ScalarExpr::Gather`]): what a tensor of integers holds, or what is computed of a position.
 //!
@@ -123,16 +124,16 @@ pub struct Across {
     pub epilogue: ScalarExpr,
 }
 
-/// A reduction whose result for each point of the parallel axes is used and not stored.
+/// A reduction whose result for each point of the parallel axes, or each row of results ([`Across`]), is used and not stored.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reduction {
     /// How values are combined: not [`Combine::Each`].
     pub combine: Combine,
-    /// The value combined; refers to all axes.
+    /// The value combined; refers to all axes, across rows to what is held ([`ScalarExpr::Acc`]).
     pub body: ScalarExpr,
     /// What it comes to; refers to the parallel axes and [`ScalarExpr::Acc`].
     pub epilogue: ScalarExpr,
-    /// Whether the values combined are put where results will be, for the walk that stores these to load: what costs much is made once.
+    /// Whether the values combined take the place of what is held, or, before results are there, are put where these will be, for the walk that stores these to load: what costs much is made once.
     /// One reduction of an expression that stores each point, at most, whose numbers are elements of the output as they are.
     pub kept: bool,
 }
@@ -226,7 +227,7 @@ pub enum ScalarExpr {
     Const(f64),
     /// The integer that an affine form is.
     Position(Index),
-    /// The combined value of the reduction; epilogues only.
+    /// The combined value of the reduction, in epilogues; in what is made across rows, what is held.
     Acc,
     /// What the reduction of this number among those made [`before`](TensorExpr::before), or [`across`](TensorExpr::across) results, came to.
     Before(usize),
@@ -477,10 +478,19 @@ impl TensorExpr {
         let inner = if self.stores_each() { self.reduce.as_slice() } else { &[] };
         self.axes.iter().chain(inner)
     }
-    /// Values of bodies that a point of the parallel axes is made of, of all walks.
+    /// Extents of the parallel axes whose results are made by themselves ([`Evaluator::row`]): of the axis that rows are held along, one point
+    /// stands for all.
+    pub fn rows(&self) -> Vec<i64> {
+        let along = self.across.as_ref().map(|own| own.along.0);
+        self.axes.iter().enumerate().map(|(a, axis)| if Some(a) == along { 1 } else { axis.extent }).collect()
+    }
+    /// Values of bodies that such a point is made of, of all walks.
     pub fn work_per_row(&self) -> usize {
         let terms = self.reduce.iter().map(|a| a.extent as usize).fold(1, usize::saturating_mul);
-        terms.saturating_mul(self.before.len() + 1)
+        match &self.across {
+            Some(own) => terms.saturating_add(own.made.len()).saturating_mul(self.axes[own.along.0].extent as usize),
+            None => terms.saturating_mul(self.before.len() + 1),
+        }
     }
     /// What its numbers are computed in: `Half` where elements of a tensor are halves to compute with, else `F32`.
     pub fn arithmetic(&self) -> Scalar {

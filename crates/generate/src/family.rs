@@ -169,13 +169,13 @@ impl ScheduleFamily {
     }
 
     /// The legal configurations that differ from one in the value of a knob; where a value is legal only with another of a second knob, some of
-    /// those with both. Work-items of a group meet for what they may only. Knobs at positions that are `held` keep their values.
-    pub fn neighbours(&self, config: &Config, meeting: Meeting, held: &[usize]) -> Vec<Config> {
+    /// those with both. Work-items of a group meet for what they may only. Knobs at positions that are `fixed` keep their values.
+    pub fn neighbours(&self, config: &Config, meeting: Meeting, fixed: &[usize]) -> Vec<Config> {
         let knobs = &self.knobs.space.knobs;
         let legal = |own: &Config| meeting.allows(self.meets(own)) && self.with_nest(own, |_| ()).is_some();
         let changes = |of: &Config| -> Vec<(usize, Config)> {
             let each = knobs.iter().enumerate().flat_map(|(at, knob)| knob.values.iter().map(move |value| (at, *value)));
-            let others = each.filter(|&(at, value)| !held.contains(&at) && of.0.get(at).is_some_and(|own| *own != value));
+            let others = each.filter(|&(at, value)| !fixed.contains(&at) && of.0.get(at).is_some_and(|own| *own != value));
             let changed = others.map(|(at, value)| {
                 let mut other = of.clone();
                 other.0[at] = value;

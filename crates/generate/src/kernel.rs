@@ -64,6 +64,8 @@ pub struct Shared {
 struct Part {
     nodes: Vec<Node>,
     words: u32,
+    /// Where rows are held, the registers of what is loaded for what is stored; `words` are those of what is held then.
+    last: u32,
 }
 
 /// Where tensors lie.
@@ -198,7 +200,7 @@ impl<'a> Reader<'a> {
             let last = if own.times > 1 { Some(self.load(last, &steps.looped, copied)?) } else { None };
             both(one, last, own.times, &mut nodes);
         }
-        Some(Part { nodes, words })
+        Some(Part { nodes, words, last: 0 })
     }
 
     /// What steps store that have a result for each of their points.
@@ -233,19 +235,19 @@ impl<'a> Reader<'a> {
             Some(at) => at,
             None => {
                 let found = match &nest.expr.across {
-                    Some(across) => {
-                        let stored = self.substituted(&nest.places(&nest.expr.store, nest.output_layout())?)?;
-                        self.rows(across, loaded, scalars, &stored)?
-                    }
+                    Some(across) => self.rows(across, scalars)?,
                     None => self.ended(number, scalars)?,
                 };
                 self.shared.results.push((number, places, found));
                 self.shared.results.len() - 1
             }
         };
-        let Part { nodes, words } = &self.shared.results[at].2;
+        let Part { nodes, words, last } = &self.shared.results[at].2;
         out.extend_from_slice(nodes);
-        Some(if nest.expr.across.is_some() { *words } else { nest.words(loaded, *words, own) })
+        Some(match &nest.expr.across {
+            Some(across) => nest.row_words(across, loaded, (*words, *last)),
+            None => nest.words(loaded, *words, own),
+        })
     }
 
     /// The same where tensors lie as they do now.
@@ -266,7 +268,7 @@ impl<'a> Reader<'a> {
         }
         let loaded_at_end = self.at_points(scalars, own.then_some(&stored), &mut out)?;
         self.frame.idle.truncate(around);
-        Some(Part { nodes: out, words: loaded_at_end })
+        Some(Part { nodes: out, words: loaded_at_end, last: 0 })
     }
 
     fn affine(&self, coord: &Coord) -> Option<Affine> {

@@ -112,9 +112,10 @@ impl Schedule {
 
     /// Whether a group holds whole rows of results, in one accumulator each; their lanes combine what they have half by half.
     pub(crate) fn holds_rows(&self, expr: &TensorExpr) -> bool {
+        let only = expr.across.is_none() || expr.before.is_empty() && !expr.stores_each() && expr.coefficients.is_none();
         let whole = |a| self.bound(Bind::Group).all(|own| own.axis != a || own.trips == 1);
         let alone = self.reduction_lanes() == 1 && self.accumulators == 1 && !self.reduces_vectors(expr);
-        self.across == expr.across.as_ref().map(|own| own.along)
+        only && self.across == expr.across.as_ref().map(|own| own.along)
             && self.across.is_none_or(|a| whole(a) && alone && self.row_lanes().is_power_of_two())
     }
 

@@ -153,6 +153,14 @@ fn walked_as(name: &str, operator: Operator) -> TensorExpr {
     rows.operator.steps.into_iter().next().expect("an expression")
 }
 
+/// Its first input, read again where it is stored.
+fn times_itself(mut expr: TensorExpr) -> TensorExpr {
+    let first = load(0, expr.store.clone(), false);
+    let across = expr.across.as_mut().expect("rows are held");
+    across.epilogue = ScalarExpr::binary(BinaryOp::Mul, across.epilogue.clone(), first);
+    expr
+}
+
 /// Rows that a group holds.
 fn held(text: &str) -> TensorExpr {
     walked_as("held", parse_operator(text).expect("an operator"))
@@ -196,6 +204,7 @@ fn expressions() -> Vec<TensorExpr> {
         held("matmul m=13 n=20 k=37 softmax=1"),
         held("matmul m=6 n=37 k=20 softmax=1 transpose_right=1 weights=none"),
         held("matmul m=12 n=72 k=13 batch=2 layernorm=1"),
+        times_itself(held("matmul m=20 n=20 k=20 softmax=1 weights=none")),
         matmul(13, 20, 37),
         matmul(64, 64, 64),
         // A part of a copy is left, of which several trips are made and a rest.
@@ -407,7 +416,7 @@ fn compute_it(family: &ScheduleFamily, configs: &[Config], rng: &mut fastrand::R
                 .unwrap_or_else(|e| panic!("{e}\n{:?}", family.space().describe(config)));
             let got = out.unpack(&expr.output, bindings.data.last().expect("the output's"));
             let (mut worst, mut largest) = (0.0f64, 1.0f64);
-            let rows: Vec<i64> = expr.axes.iter().map(|a| a.extent).collect();
+            let rows = expr.rows();
             warpsight_generate::indices::for_each_index(&rows, |_, row| {
                 evaluator.row(row, |_, flat, want| {
                     largest = largest.max(want.abs());

@@ -24,6 +24,30 @@ fn images_are_for_devices_with_texture_units() {
     assert_eq!((pruned.left, pruned.left + pruned.dropped.values().sum::<usize>()), (expected.len(), family.configs().count()));
 }
 
+/// Outlines of one schedule share what does not depend on where tensors lie: none has what another place makes of it.
+#[test]
+fn what_outlines_share_is_of_each() {
+    let adreno = builtin("adreno640").unwrap().unwrap();
+    let allow = Allowance { vector: None, ..Allowance::of(&adreno) };
+    for (name, text) in
+        [("held", "matmul m=6 n=37 k=20 layernorm=1"), ("held", "softmax n=6 c=45"), ("direct", "matmul m=13 n=20 k=37 weights=none")]
+    {
+        let own = candidates::candidates(&parse_operator(text).unwrap()).into_iter().find(|own| own.name == name).unwrap();
+        let family = ScheduleFamily::new(own.operator.steps[0].clone());
+        // All places of a schedule follow each other.
+        let (mut seen, mut last) = (0, None);
+        for (config, outline) in prune(&family, family.configs(), &allow) {
+            let schedule = config.0[..family.placing().start].to_vec();
+            let first = last.replace(schedule.clone()) != Some(schedule);
+            if seen < 4000 && (!first || seen % 7 == 0) {
+                assert_eq!(outline, family.outline(&config), "{text}: {:?}", family.space().describe(&config));
+            }
+            seen += 1;
+        }
+        assert!(seen > 300, "{text}: {seen}");
+    }
+}
+
 #[test]
 fn groups_meet_where_local_memory_is_nearer() {
     let family = ScheduleFamily::new(parse_operator("matmul m=64 n=64 k=64 weights=none").unwrap().steps.remove(0));

@@ -145,6 +145,7 @@ fn every_candidate_computes_the_operator() {
             ("pooled", 5),
             ("rows", 12),
             ("rows_kept", 6),
+            ("rows_held", 3),
             ("held", 10),
             ("runs16", 5),
             ("runs256", 2),

@@ -8,7 +8,7 @@ use warpsight_engine::settle::Taken;
 use warpsight_graph::Plan;
 
 /// The names that `--sequences` takes.
-pub const NAMES: [&str; 15] = [
+pub const NAMES: [&str; 16] = [
     "direct",
     "padded",
     "packed",
@@ -20,6 +20,7 @@ pub const NAMES: [&str; 15] = [
     "runs256",
     "rows",
     "rows_kept",
+    "rows_held",
     "held",
     "pooled",
     "winograd2",

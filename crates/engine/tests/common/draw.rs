@@ -30,7 +30,7 @@ impl Kind {
             let Ok(operator) = (self.draw)(rng, element) else { continue };
             let all = candidates(&operator);
             let own = all[rng.usize(..all.len())].operator.clone();
-            if own.steps.iter().all(|s| s.axes.iter().map(|a| a.extent as usize).product::<usize>() * s.work_per_row() <= work) {
+            if own.steps.iter().all(|s| s.rows().iter().map(|&extent| extent as usize).product::<usize>() * s.work_per_row() <= work) {
                 return own;
             }
         }

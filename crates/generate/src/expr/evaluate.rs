@@ -96,7 +96,8 @@ impl<T: Copy + Into<f64> + Sync> Evaluator<'_, T> {
         let longest = if self.across.is_some() { length } else { PIECE };
         extents.push((length + longest - 1) / longest);
         let runs = extents.iter().product::<i64>() as usize;
-        let some = (AT_ONCE / self.expr.work_per_row().saturating_mul(length.clamp(1, longest) as usize)).max(1);
+        let rows = if self.across.is_some() { 1 } else { length.clamp(1, longest) as usize };
+        let some = (AT_ONCE / self.expr.work_per_row().saturating_mul(rows)).max(1);
         let parts: Vec<_> = (0..runs).step_by(some).map(|first| first..runs.min(first + some)).collect();
         // Each result has an element of its own.
         let output: Vec<AtomicU64> = held.into_iter().map(|value| AtomicU64::new(value.to_bits())).collect();
@@ -159,16 +160,13 @@ impl<'a, T: Copy + Into<f64>> Evaluator<'a, T> {
         self.own(&mut all, &before)
     }
 
-    /// The same of all results of a point of the parallel axes that are stored, in order: each with its point and its position in the output,
-    /// row-major, which no output has where an expression stores outside of its own.
+    /// The same of all results of a point of the parallel axes ([`TensorExpr::rows`]) that are stored, in order: each with its point and its
+    /// position in the output, row-major, which no output has where an expression stores outside of its own.
     pub fn row(&self, row: &[i64], mut f: impl FnMut(&[i64], usize, f64)) {
         let mut all: SmallVec<[i64; 8]> = row.iter().copied().chain(self.expr.reduce.iter().map(|_| 0)).collect();
         let results = self.expr.result_axes().count();
         if let Some(across) = &self.across {
-            if !self.expr.leaves_out(row) {
-                f(row, self.place.at(&all), self.held(across, row)[row[across.along] as usize]);
-            }
-            return;
+            return self.whole_row(across, row, &mut f);
         }
         let before = self.reductions(&mut all);
         loop {
@@ -196,14 +194,7 @@ impl<'a, T: Copy + Into<f64>> Evaluator<'a, T> {
     fn run(&self, first: &[i64], along: usize, count: i64, mut f: impl FnMut(&[i64], usize, f64)) {
         let mut row: SmallVec<[i64; 8]> = first.into();
         if let Some(across) = &self.across {
-            row.extend(self.expr.reduce.iter().map(|_| 0));
-            for (n, value) in (0..count).zip(self.held(across, first)) {
-                row[along] = n;
-                if !self.expr.leaves_out(&row[..first.len()]) {
-                    f(&row[..first.len()], self.place.at(&row), value);
-                }
-            }
-            return;
+            return self.whole_row(across, first, &mut f);
         }
         let ([Walk { pass, terms: Some(terms), epilogue, .. }], false) = (&self.passes[..], self.expr.stores_each()) else {
             for _ in 0..count {
@@ -222,6 +213,17 @@ impl<'a, T: Copy + Into<f64>> Evaluator<'a, T> {
                 f(point, start.wrapping_add(step.wrapping_mul(n)), epilogue.value(&row, Known { acc, before: &[] }));
             }
             row[along] += 1;
+        }
+    }
+
+    /// All results of the row that a point of the parallel axes is in, as in [`Self::row`].
+    fn whole_row(&self, across: &Row<T>, point: &[i64], f: &mut impl FnMut(&[i64], usize, f64)) {
+        let mut all: SmallVec<[i64; 8]> = point.iter().copied().chain(self.expr.reduce.iter().map(|_| 0)).collect();
+        for (n, value) in (0..).zip(self.held(across, point)) {
+            all[across.along] = n;
+            if !self.expr.leaves_out(&all[..point.len()]) {
+                f(&all[..point.len()], self.place.at(&all), value);
+            }
         }
     }
 

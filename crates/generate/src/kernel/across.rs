@@ -7,8 +7,9 @@ use smallvec::SmallVec;
 use warpsight_ir::{AccessKind, AccessRef, Affine, AffineBound, Nest as Node, OpClass, OpCounts, StorePolicy};
 
 impl Reader<'_> {
-    /// What is made of rows, and stored: its registers with those that the walk over the reduction, which has so many loaded, holds.
-    pub(super) fn rows(&mut self, across: &Across, walked: u32, scalars: &[&ScalarExpr], stored: &Variable) -> Option<Part> {
+    /// What is made of rows, and stored.
+    pub(super) fn rows(&mut self, across: &Across, scalars: &[&ScalarExpr]) -> Option<Part> {
+        let stored = self.substituted(&self.nest.places(&self.nest.expr.store, self.nest.output_layout())?)?;
         let mut out = vec![];
         let made = self.at_points(scalars, None, &mut out)?;
         for number in 0..across.made.len() {
@@ -17,8 +18,8 @@ impl Reader<'_> {
                 out.extend((number + 1 < across.made.len()).then_some(Node::Barrier));
             }
         }
-        let last = self.at_points(&[&across.epilogue], Some(stored), &mut out)?;
-        Some(Part { nodes: out, words: self.nest.row_words(across, walked, made, last) })
+        let last = self.at_points(&[&across.epilogue], Some(&stored), &mut out)?;
+        Some(Part { nodes: out, words: made, last })
     }
 
     /// What scalars load at points of the tile, and what is stored of each; the most registers that loads of one point take.

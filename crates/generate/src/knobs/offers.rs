@@ -98,7 +98,8 @@ pub fn stages(expr: &TensorExpr, deep: Option<AxisId>, main: &[AxisId]) -> Vec<S
                 indices.push(index);
             }
         });
-        expr.epilogue.loads(&mut |tensor, _, _| elsewhere |= tensor == t);
+        let others = expr.scalars().filter(|own| !std::ptr::eq(*own, &expr.body));
+        others.for_each(|own| own.loads(&mut |tensor, _, _| elsewhere |= tensor == t));
         let [index] = indices[..] else { continue };
         let moves = |a: AxisId| index.iter().any(|form| form.coefficient(a) != 0);
         let forwards = index.iter().all(|form| form.terms().iter().all(|term| term.1 > 0));

@@ -2,7 +2,6 @@
 //! in local memory, half by half.
 
 use crate::expr::{Across, AxisId, ScalarExpr};
-use crate::nest::split::Split;
 use crate::nest::{Items, Nest, Offsets};
 use warpsight_ir::{Array, Space};
 
@@ -17,14 +16,9 @@ pub struct Held {
 }
 
 impl Nest<'_> {
-    /// The loops of the axis that rows lie along.
-    fn row_split(&self, along: AxisId) -> &Split {
-        &self.splits[along.0]
-    }
-
     /// Rows of results of a work-item, or vectors of them.
     pub fn rows(&self, across: &Across) -> u32 {
-        self.points() / self.row_split(across.along).tile
+        self.points() / self.splits[across.along.0].tile
     }
 
     /// The row of a point of the tile.
@@ -51,7 +45,7 @@ impl Nest<'_> {
 
     /// Who has the result of a point of the tile; `None` where all lanes do.
     pub fn held(&self, along: AxisId, at: &[i64]) -> Option<Held> {
-        let split = self.row_split(along);
+        let split = &self.splits[along.0];
         let (width, apart) = (i64::from(split.width), split.per_item());
         let first = at[along.0] * width;
         // Blocks whose first so many elements of the vector are within the row.
@@ -63,7 +57,7 @@ impl Nest<'_> {
 
     /// Of the points of a row, who has them.
     fn all_held(&self, along: AxisId) -> impl Iterator<Item = Option<Held>> {
-        (0..i64::from(self.row_split(along).tile)).map(move |t| {
+        (0..i64::from(self.splits[along.0].tile)).map(move |t| {
             let mut at = Offsets::from_elem(0, self.splits.len());
             at[along.0] = t;
             self.held(along, &at)
@@ -101,9 +95,9 @@ impl Nest<'_> {
         others.map(|a| AxisId(*a)).chain([along])
     }
 
-    /// Registers where rows are held, of which the walk over the reduction has so many loaded at once, what results are made of so many,
-    /// and what is stored so many.
-    pub fn row_words(&self, across: &Across, walked: u32, made: u32, last: u32) -> u32 {
+    /// Registers where rows are held, of which the walk over the reduction has so many loaded at once, and what is made of results, to be held and
+    /// to be stored, so many.
+    pub fn row_words(&self, across: &Across, walked: u32, (made, last): (u32, u32)) -> u32 {
         let (rows, width) = (self.rows(across), self.words_of(self.row_width(across.along)));
         let results = across.made.len() as u32 * rows * width;
         let folds: u32 = self.row_folds(across.along).map(|lanes| self.words_of(lanes)).sum();

@@ -90,7 +90,7 @@ impl Writer<'_> {
         stmts.extend(rows.iter().enumerate().map(|(row, at)| {
             let mut own = vec![];
             let value = self.row_folded(across.along, made, row, &mut own);
-            own.push(if alone { self.row_result(number, made, (row, at), value) } else { put(row, value) });
+            own.push(if alone { self.row_result(across.along, (number, made), (row, at), value) } else { put(row, value) });
             Stmt::Scope(own)
         }));
         if alone {
@@ -105,7 +105,7 @@ impl Writer<'_> {
         stmts.push(meet());
         stmts.extend(rows.iter().enumerate().map(|(row, at)| {
             let total = Stmt::Let { name: self.names.total(), value: of(row, None) };
-            Stmt::Scope(vec![total, self.row_result(number, made, (row, at), Expr::Var(self.names.total()))])
+            Stmt::Scope(vec![total, self.row_result(across.along, (number, made), (row, at), Expr::Var(self.names.total()))])
         }));
         // What a row came to is read before others take its place.
         stmts.extend((number + 1 < across.made.len()).then(meet));
@@ -134,8 +134,8 @@ impl Writer<'_> {
     }
 
     /// What a row comes to, of its combined value.
-    fn row_result(&self, number: usize, made: &Reduction, (row, at): (usize, &Offsets), acc: Expr) -> Stmt {
-        let (none, width) = (self.unlooped(), self.nest.row_width(self.expr.across.as_ref().map_or(AxisId(0), |own| own.along)));
+    fn row_result(&self, along: AxisId, (number, made): (usize, &Reduction), (row, at): (usize, &Offsets), acc: Expr) -> Stmt {
+        let (none, width) = (self.unlooped(), self.nest.row_width(along));
         let here = At { tile: at, point: &[], width, looped: &none };
         let value = self.value(&made.epilogue, here, &mut Items::default(), Some(&self.number(acc, width)));
         Stmt::Assign { name: self.names.before(number, row), value: self.lanes_of(value, width) }

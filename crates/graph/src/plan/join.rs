@@ -50,7 +50,7 @@ fn joined(made: &PlannedOp, next: &PlannedOp, at: usize) -> Option<PlannedOp> {
     }
     let operator = then(&made.operator, &next.operator, &input, &shared)?;
     // Where one kernel may do the work of the two that meet.
-    if pools(&operator) != Some(made.operator.steps.len()) && !of_rows(&operator) && !holds(&operator) {
+    if pools(&operator) != Some(made.operator.steps.len()) && !of_rows(&operator) && holds(&operator) != Some(made.operator.steps.len()) {
         return None;
     }
     // Those of the second come behind those of the first, but for what joins them.

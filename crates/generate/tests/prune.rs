@@ -35,11 +35,10 @@ fn what_outlines_share_is_of_each() {
         let own = candidates::candidates(&parse_operator(text).unwrap()).into_iter().find(|own| own.name == name).unwrap();
         let family = ScheduleFamily::new(own.operator.steps[0].clone());
         // All places of a schedule follow each other.
-        let (mut seen, mut last) = (0, None);
+        let mut seen = 0;
         for (config, outline) in prune(&family, family.configs(), &allow) {
-            let schedule = config.0[..family.placing().start].to_vec();
-            let first = last.replace(schedule.clone()) != Some(schedule);
-            if seen < 4000 && (!first || seen % 7 == 0) {
+            if seen % 23 == 0 {
+                assert_eq!(outline.registers, family.kernel(&config).registers, "{text}: {:?}", family.space().describe(&config));
                 assert_eq!(outline, family.outline(&config), "{text}: {:?}", family.space().describe(&config));
             }
             seen += 1;

@@ -320,11 +320,12 @@ fn base(place: &Place<'_>, read: bool) -> String {
     }
 }
 
-/// What reads or writes halves side by side of global memory whose address is not proved to be a multiple of their length: PoCL's `vload_half8`
-/// moves them as one vector that is aligned to it, which faults.
-fn apart(place: &Place<'_>, width: u8, helper: impl Fn(u8) -> Helper) -> Option<Helper> {
-    let known = width.is_power_of_two() && place.divisor >= width.trailing_zeros();
-    (place.tensor.space == Space::Global && !place.tensor.array && !known).then(|| helper(width))
+/// What reads or writes halves side by side whose address is not proved to be a multiple of their length, as arrays in local memory never are:
+/// PoCL's `vload_half8` moves them as one vector that is aligned to it, which faults.
+fn apart(place: &Place<'_>, width: u8, helper: impl Fn(bool, u8) -> Helper) -> Option<Helper> {
+    let known = width.is_power_of_two() && place.divisor >= width.trailing_zeros() && !place.tensor.array;
+    let local = place.tensor.space == Space::Local;
+    ((place.tensor.space == Space::Global || local) && !known).then(|| helper(local, width))
 }
 
 /// A whole vector in memory, an expression of unary operators, where its address is proved to be a multiple of its length: of buffers, which

@@ -15,10 +15,10 @@ pub(super) enum Helper {
     SamplerNone,
     /// `f32` to half precision and back; lanes.
     RoundHalf(u8),
-    /// Halves from any place of global memory on; lanes.
-    LoadHalf(u8),
-    /// Halves to any place of global memory; lanes.
-    StoreHalf(u8),
+    /// Halves from any place of global memory, or of local memory, on; lanes.
+    LoadHalf(bool, u8),
+    /// Halves to any place there; lanes.
+    StoreHalf(bool, u8),
     /// `f32` to the bits of a bfloat16; lanes.
     PackBf16(u8),
     /// `f32` to bfloat16 and back; lanes.
@@ -61,8 +61,8 @@ impl Helper {
             Self::SamplerEdge => "ws_border_edge".to_owned(),
             Self::SamplerNone => "ws_border_none".to_owned(),
             Self::RoundHalf(width) => format!("ws_round_half{}", lanes(width)),
-            Self::LoadHalf(width) => format!("ws_load_half{width}"),
-            Self::StoreHalf(width) => format!("ws_store_half{width}"),
+            Self::LoadHalf(local, width) => format!("ws_load_half{width}{}", if local { "_local" } else { "" }),
+            Self::StoreHalf(local, width) => format!("ws_store_half{width}{}", if local { "_local" } else { "" }),
             Self::PackBf16(width) => format!("ws_pack_bf16_{width}"),
             Self::RoundBf16(width) => format!("ws_round_bf16_{width}"),
             Self::Smaller(scalar, width) => format!("ws_min_{}", Vocabulary::type_name(Type::vector(scalar, width))),
@@ -88,22 +88,24 @@ impl Helper {
                      return vload_half{n}(0, (const __private half*)bits);\n}}\n"
                 )
             }
-            Self::LoadHalf(width) => {
+            Self::LoadHalf(local, width) => {
+                let space = if local { "__local" } else { "__global" };
                 let bits = format!(
-                    "    const ushort{width} bits = vload{width}(0, (const __global ushort*)from);\n    \
+                    "    const ushort{width} bits = vload{width}(0, (const {space} ushort*)from);\n    \
                      return vload_half{width}(0, (const __private half*)&bits);\n"
                 );
                 let plain = format!("    return vload_half{width}(0, from);\n");
-                let head = format!("{} {name}(const __global half* from)", ty(Scalar::F32, width));
+                let head = format!("{} {name}(const {space} half* from)", ty(Scalar::F32, width));
                 format!("{head}\n{{\n{}}}\n", of_pocl(&bits, &plain))
             }
-            Self::StoreHalf(width) => {
+            Self::StoreHalf(local, width) => {
+                let space = if local { "__local" } else { "__global" };
                 let bits = format!(
                     "    ushort{width} bits;\n    vstore_half{width}_rte(value, 0, (__private half*)&bits);\n    \
-                     vstore{width}(bits, 0, (__global ushort*)to);\n"
+                     vstore{width}(bits, 0, ({space} ushort*)to);\n"
                 );
                 let plain = format!("    vstore_half{width}_rte(value, 0, to);\n");
-                format!("void {name}({} value, __global half* to)\n{{\n{}}}\n", ty(Scalar::F32, width), of_pocl(&bits, &plain))
+                format!("void {name}({} value, {space} half* to)\n{{\n{}}}\n", ty(Scalar::F32, width), of_pocl(&bits, &plain))
             }
             Self::PackBf16(width) => {
                 let (float, uint, n) = (ty(Scalar::F32, width), ty(Scalar::U32, width), lanes(width));

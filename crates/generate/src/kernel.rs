@@ -8,6 +8,7 @@ use crate::layout::{Coord, Place, image_format};
 use crate::names::Names;
 use crate::nest::local::Staged;
 use crate::nest::loops::{Counts, Steps, Tree, tree_words};
+use crate::nest::share;
 use crate::nest::stage::{Chunk, Copied, Moves, Within};
 use crate::nest::stores::{StoreBound, StoreItem};
 use crate::nest::{Item, LaneKind, Nest, Places};
@@ -256,13 +257,12 @@ impl<'a> Reader<'a> {
         let own = number == nest.expr.before.len();
         let stored = self.substituted(&nest.places(&nest.expr.store, nest.output_layout())?)?;
         let around = self.frame.idle.len();
-        if let Some(lane) = nest.reduction_lane() {
-            let axis = AxisId(nest.lane_parts[lane].axis);
-            self.combine_lanes(lane, &mut out);
+        if let Some(partials) = nest.partials() {
+            self.combine_lanes(&partials, &mut out);
             out.extend((!own).then_some(Node::Barrier));
-            self.partial(lane, (nest.points(), None, own.then_some(1)), AccessKind::Load, &mut out);
+            self.partial(&partials, (None, own.then_some(1)), AccessKind::Load, &mut out);
             match own {
-                true => self.frame.idle.push(self.below(axis, 1)),
+                true => self.frame.idle.push(self.below(partials.along, 1)),
                 false => out.extend(nest.expr.combines_after(number).then_some(Node::Barrier)),
             }
         }
@@ -388,37 +388,32 @@ impl<'a> Reader<'a> {
         AffineBound { value: self.frame.lanes[axis.0].clone(), extent: lanes.into(), per_lane: false }
     }
 
-    /// What lanes that share a reduction do to combine what they have.
-    fn combine_lanes(&self, lane: usize, out: &mut Vec<Node>) {
-        let points = self.nest.points();
-        self.partial(lane, (points, Some(0), None), AccessKind::Store(StorePolicy::WriteBack), out);
-        for half in self.nest.halves() {
+    /// What lanes do to combine what they have.
+    fn combine_lanes(&self, own: &share::Partials, out: &mut Vec<Node>) {
+        let store = AccessKind::Store(StorePolicy::WriteBack);
+        self.partial(own, (Some(0), None), store, out);
+        for half in own.halves() {
             out.push(Node::Barrier);
             for behind in [0, half] {
-                self.partial(lane, (points, Some(behind), Some(half)), AccessKind::Load, out);
+                self.partial(own, (Some(behind), Some(half)), AccessKind::Load, out);
             }
-            self.partial(lane, (points, Some(0), Some(half)), AccessKind::Store(StorePolicy::WriteBack), out);
+            self.partial(own, (Some(0), Some(half)), store, out);
         }
     }
 
-    /// Accesses to what the lane so far behind, or the first one, has of each of so many points, by so many of the lanes.
-    fn partial(&self, lane: usize, (points, behind, lanes): (u32, Option<u32>, Option<u32>), kind: AccessKind, out: &mut Vec<Node>) {
-        let axis = AxisId(self.nest.lane_parts[lane].axis);
-        let access = |n: u32| {
-            let digit = |own: usize| {
-                let var = Affine::var(VarId((self.frame.digits + own) as u16));
-                match behind {
-                    _ if own != lane => var,
-                    Some(behind) => var.with_constant(behind.into()),
-                    None => Affine::default(),
-                }
-            };
-            let digits = (0..self.nest.lane_parts.len()).rev().map(digit);
-            let tensor = self.local(self.nest.staged.len());
-            let coords = std::iter::once(Affine::constant(n.into())).chain(digits).chain([Affine::default()]).collect();
-            AccessRef::plain(tensor, kind, coords, self.nest.out_width(), lanes.map(|lanes| self.below(axis, lanes)).into_iter().collect())
+    /// Accesses to what the lane so far behind, or the first one, has of each result, by so many of the lanes.
+    fn partial(&self, own: &share::Partials, (behind, lanes): (Option<u32>, Option<u32>), kind: AccessKind, out: &mut Vec<Node>) {
+        let lane = |a: &AxisId| match behind {
+            Some(behind) if *a == own.along => self.frame.lanes[a.0].clone().with_constant(behind.into()),
+            None if *a == own.along => Affine::default(),
+            _ => self.frame.lanes[a.0].clone(),
         };
-        both(access(0), (points > 1).then(|| access(points - 1)), points, out);
+        let access = |n: u32| {
+            let coords = std::iter::once(Affine::constant(n.into())).chain(own.axes.iter().map(lane)).chain([Affine::default()]).collect();
+            let guard = lanes.map(|lanes| self.below(own.along, lanes)).into_iter().collect();
+            AccessRef::plain(self.local(self.nest.staged.len()), kind, coords, own.width, guard)
+        };
+        both(access(0), (own.results > 1).then(|| access(own.results - 1)), own.results, out);
     }
 
     /// The number of a local array among the tensors, behind inputs and output.
@@ -596,6 +591,8 @@ fn ops(nest: &Nest, all: &[Tree<Steps>]) -> OpCounts {
     let points = u64::from(nest.points());
     let mut ops = OpCounts::default();
     let own = nest.out_width();
+    // Of rows that are held what is made across them.
+    let halves = nest.partials().filter(|_| nest.expr.across.is_none()).map_or(0, |own| own.halves().count() as u64);
     for pass in nest.expr.passes() {
         let counter = Counter { nest, pass };
         match nest.schedule.known.filter(|_| pass.coefficients.is_some()) {
@@ -610,7 +607,7 @@ fn ops(nest: &Nest, all: &[Tree<Steps>]) -> OpCounts {
             let acc = counter.count(pass.body, (1, nest.width()), points, &mut ops);
             counter.count(pass.epilogue, (acc, nest.width()), points, &mut ops);
         } else if pass.combine != Combine::Each {
-            ops.add(OpClass::Float, nest.number, own, points * nest.halves().count() as u64);
+            ops.add(OpClass::Float, nest.number, own, points * halves);
             ops.add(OpClass::Float, nest.number, nest.width(), points * u64::from(nest.schedule.accumulators - 1));
             nest.folds().for_each(|lanes| ops.add(OpClass::Float, nest.number, lanes, points));
             // Written wherever the accumulator is, or once, where lanes have others to combine it with.

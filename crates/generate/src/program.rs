@@ -8,6 +8,7 @@ use crate::expr::{Across, AxisId, Combine, Pass, ScalarExpr, TensorExpr};
 use crate::layout::{Coord, Coords, image_format};
 use crate::names::Names;
 use crate::nest::loops::{Counts, Step, Tree};
+use crate::nest::share::Partials;
 use crate::nest::stage::{Chunk, Copied, Moves, Put, Within};
 use crate::nest::{Item, Items, Nest, Offsets, Operand, Part, Places};
 use crate::program::value::{Value, literal, splat};
@@ -144,8 +145,8 @@ impl Writer<'_> {
             let result = |n: usize| self.names.before(number, n);
             stmts.extend((0..tile.len()).map(|n| Stmt::Var { name: result(n), ty, init: splat(literal(ty.scalar, 0.0), ty.width) }));
             let mut own = self.reduction(pass, &tile)?;
-            if let Some(lane) = self.nest.reduction_lane() {
-                self.combine_lanes(pass.combine, lane, tile.len(), &mut own);
+            if let Some(partials) = self.nest.partials() {
+                self.combine_lanes(&partials, pass.combine, |n, stmts| self.folded(pass.combine, n, stmts), &mut own);
                 own.push(meet());
             }
             own.extend(tile.iter().enumerate().map(|(n, at)| {
@@ -178,10 +179,10 @@ impl Writer<'_> {
             self.store(At { tile: at, point: &[], width: self.nest.out_width(), looped: &none }, &mut stmts);
             Stmt::Scope(stmts)
         });
-        match self.nest.reduction_lane() {
-            Some(lane) => {
-                self.combine_lanes(pass.combine, lane, tile.len(), &mut stmts);
-                stmts.push(Stmt::If { condition: self.below(lane, 1), then: results.collect(), otherwise: vec![] });
+        match self.nest.partials() {
+            Some(own) => {
+                self.combine_lanes(&own, pass.combine, |n, stmts| self.folded(pass.combine, n, stmts), &mut stmts);
+                stmts.push(Stmt::If { condition: self.below(own.along, 1), then: results.collect(), otherwise: vec![] });
             }
             None => stmts.extend(results),
         }
@@ -203,46 +204,46 @@ impl Writer<'_> {
         Some(stmts)
     }
 
-    /// Whether this is one of the first of the lanes that share a reduction.
-    fn below(&self, lane: usize, lanes: u32) -> Expr {
-        Expr::binary(BinaryOp::Lt, Expr::Var(self.digit(lane)), Expr::int(lanes.into()))
+    /// Whether this is one of the first of the lanes that combine what they have.
+    fn below(&self, along: AxisId, lanes: u32) -> Expr {
+        Expr::binary(BinaryOp::Lt, Expr::Var(self.names.lane(along)), Expr::int(lanes.into()))
     }
 
-    /// Puts one half of what lanes have onto the other until the first lane has it all.
-    fn combine_lanes(&self, combine: Combine, lane: usize, points: usize, stmts: &mut Vec<Stmt>) {
+    /// Puts one half of what lanes have onto the other until the first lane has it all; `folded` makes what this one has of a result.
+    fn combine_lanes(&self, own: &Partials, combine: Combine, folded: impl Fn(usize, &mut Vec<Stmt>) -> Expr, stmts: &mut Vec<Stmt>) {
+        let results = 0..own.results as usize;
         let put = |n: usize, value: Expr| {
-            let (target, index) = (self.names.partial(), self.partial_index(lane, n, Some(0)));
+            let (target, index) = (self.names.partial(), self.partial_index(own, n, Some(0)));
             Stmt::Store { target, index, value, guard: vec![], policy: StorePolicy::WriteBack }
         };
-        for n in 0..points {
-            let mut own = vec![];
-            let value = self.folded(combine, n, &mut own);
-            own.push(put(n, value));
-            stmts.push(Stmt::Scope(own));
+        for n in results.clone() {
+            let mut part = vec![];
+            let value = folded(n, &mut part);
+            part.push(put(n, value));
+            stmts.push(Stmt::Scope(part));
         }
-        for half in self.nest.halves() {
+        for half in own.halves() {
             stmts.push(meet());
             let both =
-                |n: usize| Expr::binary(combine.operation(), self.partial_value(lane, n, Some(0)), self.partial_value(lane, n, Some(half)));
-            let then = (0..points).map(|n| put(n, both(n))).collect();
-            stmts.push(Stmt::If { condition: self.below(lane, half), then, otherwise: vec![] });
+                |n: usize| Expr::binary(combine.operation(), self.partial_value(own, n, Some(0)), self.partial_value(own, n, Some(half)));
+            let then = results.clone().map(|n| put(n, both(n))).collect();
+            stmts.push(Stmt::If { condition: self.below(own.along, half), then, otherwise: vec![] });
         }
     }
 
-    /// What the lane so far behind this one has of a point, or the first lane.
-    fn partial_value(&self, lane: usize, n: usize, behind: Option<u32>) -> Expr {
-        let (source, index) = (self.names.partial(), self.partial_index(lane, n, behind));
-        Expr::Load { source, index, width: self.nest.out_width(), guard: vec![] }
+    /// What the lane so far behind this one has of a result, or the first lane.
+    fn partial_value(&self, own: &Partials, n: usize, behind: Option<u32>) -> Expr {
+        let (source, index) = (self.names.partial(), self.partial_index(own, n, behind));
+        Expr::Load { source, index, width: own.width, guard: vec![] }
     }
 
-    fn partial_index(&self, lane: usize, n: usize, behind: Option<u32>) -> Vec<Expr> {
-        let digit = |own: usize| match behind {
-            _ if own != lane => Expr::Var(self.digit(own)),
-            Some(behind) => sum(std::iter::once(Expr::Var(self.digit(own))), behind.into()),
+    fn partial_index(&self, own: &Partials, n: usize, behind: Option<u32>) -> Vec<Expr> {
+        let lane = |a: &AxisId| match behind {
+            _ if *a != own.along => Expr::Var(self.names.lane(*a)),
+            Some(behind) => sum(std::iter::once(Expr::Var(self.names.lane(*a))), behind.into()),
             None => Expr::int(0),
         };
-        let digits = (0..self.nest.lane_parts.len()).rev().map(digit);
-        std::iter::once(Expr::int(n as i64)).chain(digits).chain([Expr::int(0)]).collect()
+        std::iter::once(Expr::int(n as i64)).chain(own.axes.iter().map(lane)).chain([Expr::int(0)]).collect()
     }
 
     fn trees<'t>(&self, trees: &'t [Tree<Step>], pass: Pass, tile: &[Offsets], mut copied: Option<&'t Chunk>) -> Option<Vec<Stmt>> {
@@ -273,11 +274,9 @@ impl Writer<'_> {
                 Tree::Lanes { axis, first, lanes, body } => {
                     let own = first.map(|first| self.own_block(*axis, (first > 0).then(|| Expr::int(first.into()))));
                     let then: Vec<Stmt> = own.into_iter().chain(self.trees(body, pass, tile, copied)?).collect();
-                    stmts.push(match self.nest.reduction_lane() {
-                        Some(lane) if *lanes < self.nest.reduction_lanes => {
-                            Stmt::If { condition: self.below(lane, *lanes), then, otherwise: vec![] }
-                        }
-                        _ => Stmt::Scope(then),
+                    stmts.push(match *lanes < self.nest.reduction_lanes {
+                        true => Stmt::If { condition: self.below(*axis, *lanes), then, otherwise: vec![] },
+                        false => Stmt::Scope(then),
                     });
                 }
                 Tree::Step(step) => stmts.push(Stmt::Scope(self.step(step, pass, tile, copied))),
@@ -492,9 +491,9 @@ impl Writer<'_> {
             let width = body.width;
             self.number(self.lanes_of(body, width), width)
         } else {
-            let expr = match self.nest.reduction_lane() {
-                Some(lane) => {
-                    stmts.push(Stmt::Let { name: self.names.total(), value: self.partial_value(lane, n, None) });
+            let expr = match self.nest.partials().filter(|_| self.expr.across.is_none()) {
+                Some(own) => {
+                    stmts.push(Stmt::Let { name: self.names.total(), value: self.partial_value(&own, n, None) });
                     Expr::Var(self.names.total())
                 }
                 None => self.folded(pass.combine, n, &mut stmts),

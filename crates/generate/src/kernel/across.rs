@@ -1,10 +1,10 @@
 //! Rows of results that a group holds, as coarse counts see them.
 
-use super::{Counter, Part, Reader, Variable, both};
-use crate::expr::{Across, AxisId, Combine, ScalarExpr};
+use super::{Counter, Part, Reader, Variable};
+use crate::expr::{Across, Combine, ScalarExpr};
 use crate::nest::Nest;
 use smallvec::SmallVec;
-use warpsight_ir::{AccessKind, AccessRef, Affine, AffineBound, Nest as Node, OpClass, OpCounts, StorePolicy};
+use warpsight_ir::{AccessKind, AccessRef, Nest as Node, OpClass, OpCounts};
 
 impl Reader<'_> {
     /// What is made of rows, and stored.
@@ -13,8 +13,10 @@ impl Reader<'_> {
         let mut out = vec![];
         let made = self.at_points(scalars, None, &mut out)?;
         for number in 0..across.made.len() {
-            if self.nest.schedule.row_lanes() > 1 {
-                self.combine_rows(across, &mut out);
+            if let Some(partials) = self.nest.partials() {
+                self.combine_lanes(&partials, &mut out);
+                out.push(Node::Barrier);
+                self.partial(&partials, (None, None), AccessKind::Load, &mut out);
                 out.extend((number + 1 < across.made.len()).then_some(Node::Barrier));
             }
         }
@@ -42,39 +44,6 @@ impl Reader<'_> {
         }
         Some(words)
     }
-
-    /// What the lanes of rows do to combine what they have.
-    fn combine_rows(&self, across: &Across, out: &mut Vec<Node>) {
-        let store = AccessKind::Store(StorePolicy::WriteBack);
-        self.of_rows(across, (Some(0), None), store, out);
-        for half in self.nest.row_halves() {
-            out.push(Node::Barrier);
-            for behind in [0, half] {
-                self.of_rows(across, (Some(behind), Some(half)), AccessKind::Load, out);
-            }
-            self.of_rows(across, (Some(0), Some(half)), store, out);
-        }
-        out.push(Node::Barrier);
-        self.of_rows(across, (None, None), AccessKind::Load, out);
-    }
-
-    /// Accesses to what the lane so far behind, or the first one, has of each row, by so many of the lanes.
-    fn of_rows(&self, across: &Across, (behind, lanes): (Option<u32>, Option<u32>), kind: AccessKind, out: &mut Vec<Node>) {
-        let lane = |a: AxisId| match behind {
-            Some(behind) if a == across.along => self.frame.lanes[a.0].clone().with_constant(behind.into()),
-            None if a == across.along => Affine::default(),
-            _ => self.frame.lanes[a.0].clone(),
-        };
-        let below = |lanes: u32| AffineBound { value: self.frame.lanes[across.along.0].clone(), extent: lanes.into(), per_lane: false };
-        let access = |row: u32| {
-            let digits = self.nest.row_digits(across.along).map(lane);
-            let coords = std::iter::once(Affine::constant(row.into())).chain(digits).chain([Affine::default()]).collect();
-            let tensor = self.local(self.nest.staged.len());
-            AccessRef::plain(tensor, kind, coords, self.nest.row_width(across.along), lanes.map(below).into_iter().collect())
-        };
-        let rows = self.nest.rows(across);
-        both(access(0), (rows > 1).then(|| access(rows - 1)), rows, out);
-    }
 }
 
 /// Arithmetic of what is made of rows by one work-item.
@@ -82,6 +51,7 @@ pub(super) fn row_ops(counter: &Counter, across: &Across, ops: &mut OpCounts) {
     let nest = counter.nest;
     let (width, row_width) = (nest.out_width(), nest.row_width(across.along));
     let (points, rows) = (u64::from(nest.points()), u64::from(nest.rows(across)));
+    let halves = nest.partials().map_or(0, |own| own.halves().count() as u64);
     let held = rows * u64::from(nest.held_points(across.along));
     for made in &across.made {
         // Where nothing of a point is combined, its value is made only to be kept.
@@ -89,7 +59,7 @@ pub(super) fn row_ops(counter: &Counter, across: &Across, ops: &mut OpCounts) {
         counter.count(&made.body, (width, width), values, ops);
         ops.add(OpClass::Float, nest.number, width, held);
         nest.row_folds(across.along).for_each(|lanes| ops.add(OpClass::Float, nest.number, lanes, rows));
-        ops.add(OpClass::Float, nest.number, row_width, rows * nest.row_halves().count() as u64);
+        ops.add(OpClass::Float, nest.number, row_width, rows * halves);
         counter.count(&made.epilogue, (row_width, row_width), rows, ops);
     }
     counter.count(&across.epilogue, (width, width), points, ops);

@@ -3,7 +3,6 @@
 
 use crate::expr::{Across, AxisId, ScalarExpr};
 use crate::nest::{Items, Nest, Offsets};
-use warpsight_ir::{Array, Space};
 
 /// Which lanes have the result of a point of the tile within a row: those of the first blocks all of its vector, those of one more block
 /// the first elements of it.
@@ -36,11 +35,6 @@ impl Nest<'_> {
     pub fn row_folds(&self, along: AxisId) -> impl Iterator<Item = u8> + use<> {
         let least = self.row_width(along);
         std::iter::successors(Some(self.width()), |lanes| Some(lanes / 2)).skip(1).take_while(move |lanes| *lanes >= least)
-    }
-
-    /// How many lanes of a row have what others have put onto theirs, one time after the other.
-    pub fn row_halves(&self) -> impl Iterator<Item = u32> + use<> {
-        std::iter::successors(Some(self.schedule.row_lanes() / 2), |half| Some(half / 2)).take_while(|half| *half > 0)
     }
 
     /// Who has the result of a point of the tile; `None` where all lanes do.
@@ -79,20 +73,6 @@ impl Nest<'_> {
             });
         }
         items
-    }
-
-    /// What lanes of a row combine: of each row of a work-item, by the lanes of the other axes, those of the row and vectors.
-    pub fn row_partials(&self, name: warpsight_ir::Name) -> Option<Array> {
-        let across = self.expr.across.as_ref().filter(|_| self.schedule.row_lanes() > 1)?;
-        let lanes = self.row_digits(across.along).map(|a| self.splits[a.0].lanes);
-        let dims = std::iter::once(self.rows(across)).chain(lanes).chain([self.row_width(across.along).into()]).collect();
-        Some(Array { name, space: Space::Local, element: self.number, dims })
-    }
-
-    /// The axes that have lanes, the one that rows lie along last.
-    pub fn row_digits(&self, along: AxisId) -> impl Iterator<Item = AxisId> {
-        let others = self.launched.iter().rev().filter(move |a| **a != along.0 && self.splits[**a].lanes > 1);
-        others.map(|a| AxisId(*a)).chain([along])
     }
 
     /// Registers where rows are held, of which the walk over the reduction has so many loaded at once, and what is made of results, to be held and

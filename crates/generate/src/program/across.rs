@@ -1,11 +1,11 @@
 //! Results that are normalised along rows before they are stored.
 
 use super::value::{literal, splat};
-use super::{At, Here, Writer, add, meet};
+use super::{At, Here, Writer, meet};
 use crate::expr::{Across, AxisId, Pass, Reduction, ScalarExpr};
 use crate::nest::across::Held;
 use crate::nest::{Items, Offsets};
-use warpsight_ir::{BinaryOp, Expr, Name, Stmt, StorePolicy, Type};
+use warpsight_ir::{BinaryOp, Expr, Name, Stmt, Type};
 
 impl Writer<'_> {
     /// The walk over the reduction, whose results stay in their accumulators, and what is made of rows of them.
@@ -78,34 +78,24 @@ impl Writer<'_> {
                 Some(own) => self.where_held(across.along, own, value, &start, &put),
             });
         }
-        let put = |row: usize, value: Expr| {
-            let (target, index) = (self.names.partial(), self.row_index(across.along, row, Some(0)));
-            Stmt::Store { target, index, value, guard: vec![], policy: StorePolicy::WriteBack }
+        let folded = |row: usize, own: &mut Vec<Stmt>| {
+            self.halved(made.combine, Expr::Var(self.names.part(row)), self.nest.row_folds(across.along), own)
         };
-        let of = |row: usize, behind: Option<u32>| {
-            let (source, index) = (self.names.partial(), self.row_index(across.along, row, behind));
-            Expr::Load { source, index, width: self.nest.row_width(across.along), guard: vec![] }
-        };
-        let alone = self.nest.schedule.row_lanes() == 1;
-        stmts.extend(rows.iter().enumerate().map(|(row, at)| {
-            let mut own = vec![];
-            let value = self.row_folded(across.along, made, row, &mut own);
-            own.push(if alone { self.row_result(across.along, (number, made), (row, at), value) } else { put(row, value) });
-            Stmt::Scope(own)
-        }));
-        if alone {
+        let result = |row: usize, acc: Expr| self.row_result(across.along, (number, made), (row, rows[row]), acc);
+        let Some(partials) = self.nest.partials() else {
+            stmts.extend((0..rows.len()).map(|row| {
+                let mut own = vec![];
+                let value = folded(row, &mut own);
+                own.push(result(row, value));
+                Stmt::Scope(own)
+            }));
             return stmts;
-        }
-        for half in self.nest.row_halves() {
-            stmts.push(meet());
-            let condition = Expr::binary(BinaryOp::Lt, Expr::Var(self.names.lane(across.along)), Expr::int(half.into()));
-            let both = |row: usize| put(row, Expr::binary(operation, of(row, Some(0)), of(row, Some(half))));
-            stmts.push(Stmt::If { condition, then: (0..rows.len()).map(both).collect(), otherwise: vec![] });
-        }
+        };
+        self.combine_lanes(&partials, made.combine, folded, &mut stmts);
         stmts.push(meet());
-        stmts.extend(rows.iter().enumerate().map(|(row, at)| {
-            let total = Stmt::Let { name: self.names.total(), value: of(row, None) };
-            Stmt::Scope(vec![total, self.row_result(across.along, (number, made), (row, at), Expr::Var(self.names.total()))])
+        stmts.extend((0..rows.len()).map(|row| {
+            let total = Stmt::Let { name: self.names.total(), value: self.partial_value(&partials, row, None) };
+            Stmt::Scope(vec![total, result(row, Expr::Var(self.names.total()))])
         }));
         // What a row came to is read before others take its place.
         stmts.extend((number + 1 < across.made.len()).then(meet));
@@ -128,27 +118,11 @@ impl Writer<'_> {
         Some(Stmt::Scope(vec![value, first]))
     }
 
-    /// What a lane has of a row: the lanes of its vector, put onto each other where they lie along it.
-    fn row_folded(&self, along: AxisId, made: &Reduction, row: usize, stmts: &mut Vec<Stmt>) -> Expr {
-        self.halved(made.combine, Expr::Var(self.names.part(row)), self.nest.row_folds(along), stmts)
-    }
-
     /// What a row comes to, of its combined value.
     fn row_result(&self, along: AxisId, (number, made): (usize, &Reduction), (row, at): (usize, &Offsets), acc: Expr) -> Stmt {
         let (none, width) = (self.unlooped(), self.nest.row_width(along));
         let here = At { tile: at, point: &[], width, looped: &none };
         let value = self.value(&made.epilogue, here, &mut Items::default(), Some(&self.number(acc, width)));
         Stmt::Assign { name: self.names.before(number, row), value: self.lanes_of(value, width) }
-    }
-
-    /// Where the lane so far behind this one, or the first one, puts what it has of a row.
-    fn row_index(&self, along: AxisId, row: usize, behind: Option<u32>) -> Vec<Expr> {
-        let lane = |a: AxisId| match behind {
-            _ if a != along => Expr::Var(self.names.lane(a)),
-            Some(0) => Expr::Var(self.names.lane(a)),
-            Some(behind) => add(Expr::Var(self.names.lane(a)), Expr::int(behind.into())),
-            None => Expr::int(0),
-        };
-        std::iter::once(Expr::int(row as i64)).chain(self.nest.row_digits(along).map(lane)).chain([Expr::int(0)]).collect()
     }
 }

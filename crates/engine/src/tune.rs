@@ -277,11 +277,11 @@ fn search<'a>(
     };
     // Where a tensor lies in all that are drawn is decided.
     let alike = |at: &usize| drawn.windows(2).all(|own| own[0].0[*at] == own[1].0[*at]);
-    let held: Vec<usize> = family.placing().filter(alike).collect();
+    let fixed: Vec<usize> = family.placing().filter(alike).collect();
     let some = drawn.len().min(effort.judged);
     for mut best in judged(&mut (0..some).map(|n| drawn[n * drawn.len() / some].clone())).into_iter().take(effort.improved) {
         loop {
-            let others = judged(&mut family.neighbours(&best.1, judge.allowance.meeting, &held).into_iter().filter(&wanted));
+            let others = judged(&mut family.neighbours(&best.1, judge.allowance.meeting, &fixed).into_iter().filter(&wanted));
             match others.into_iter().next().filter(|next| next.0.0 < best.0.0) {
                 Some(next) => best = next,
                 None => break,

@@ -283,15 +283,13 @@ impl<'a> Nest<'a> {
 
     /// Lanes of an accumulator after each half that is put onto the other, until it is as wide as a result.
     pub fn folds(&self) -> impl Iterator<Item = u8> + use<> {
-        let least = self.out_width();
-        std::iter::successors(Some(self.width()), |lanes| Some(lanes / 2)).skip(1).take_while(move |lanes| *lanes >= least)
+        halvings(self.width(), self.out_width())
     }
 
     /// The same of a vector that is narrower than accumulators, until one lane is left: the rest of a reduction that vectors lie along. None of
     /// whole vectors.
     pub fn narrower(&self, width: u8) -> impl Iterator<Item = u8> + use<> {
-        let narrow = width < self.width();
-        std::iter::successors(Some(width), |lanes| Some(lanes / 2)).skip(1).take_while(move |lanes| narrow && *lanes > 0)
+        halvings(if width < self.width() { width } else { 1 }, 1)
     }
 
     /// The accumulator whose turn a point of the reduction is, of whole vectors: points of a trip have their turns in order.
@@ -596,6 +594,11 @@ impl<'a> Nest<'a> {
         let range = form.range(|a| self.starts(a, looped)) + Interval::exactly(offset) - Interval::exactly(form.constant);
         range.lo >= 0 && range.hi + i128::from(run) < extent.into()
     }
+}
+
+/// Lanes that are left each time that one half of so many is put onto the other, until there are no more than the least.
+fn halvings(lanes: u8, least: u8) -> impl Iterator<Item = u8> {
+    std::iter::successors(Some(lanes), |lanes| Some(lanes / 2)).skip(1).take_while(move |lanes| *lanes >= least)
 }
 
 fn intern(items: &mut Items, item: Item) -> usize {

@@ -228,6 +228,9 @@ impl Schedule {
         if self.accumulators > 1 {
             let _ = writeln!(text, "each result in {} accumulators", self.accumulators);
         }
+        if let Some(along) = self.across {
+            let _ = writeln!(text, "rows of results along {} are held by the group", axis(expr, along).name);
+        }
         text
     }
 }

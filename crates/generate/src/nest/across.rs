@@ -2,7 +2,7 @@
 //! in local memory, half by half.
 
 use crate::expr::{Across, AxisId, ScalarExpr};
-use crate::nest::{Items, Nest, Offsets};
+use crate::nest::{Items, Nest, Offsets, halvings};
 
 /// Which lanes have the result of a point of the tile within a row: those of the first blocks all of its vector, those of one more block
 /// the first elements of it.
@@ -33,8 +33,7 @@ impl Nest<'_> {
 
     /// Lanes of what is combined of a row after each half that is put onto the other.
     pub fn row_folds(&self, along: AxisId) -> impl Iterator<Item = u8> + use<> {
-        let least = self.row_width(along);
-        std::iter::successors(Some(self.width()), |lanes| Some(lanes / 2)).skip(1).take_while(move |lanes| *lanes >= least)
+        halvings(self.width(), self.row_width(along))
     }
 
     /// Who has the result of a point of the tile; `None` where all lanes do.

@@ -275,6 +275,7 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
         return operator::compare(file, text, args, &target, json);
     }
     let mut record = args.store.open(target.device.info(), target.model.get(Meanwhile::default()).id())?;
+    let mut target = target.remembering(record.failed(args.target.timeout.is_some())?);
     match (&args.op, &args.model) {
         (Some(text), _) if is_open(text) => dynamic::run(text, args, &mut target, &mut record, json),
         (Some(text), _) => operator::run(text, args, &mut target, &mut record, trace, json),

@@ -1,6 +1,7 @@
 //! Keeps every attempt in the store.
 
 use crate::failure::Failure;
+use crate::progress;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use warpsight_engine::EngineError;
@@ -118,8 +119,11 @@ impl Builds {
 }
 
 impl Record {
-    /// Stores an attempt.
+    /// Stores an attempt; not what failed because the user ended it.
     pub fn attempt(&mut self, family: &ScheduleFamily, attempt: &Attempt) -> Result<(), EngineError> {
+        if matches!(attempt.status, Status::DeviceLost(_)) && progress::interrupted() {
+            return Ok(());
+        }
         let text = subject_text(family, attempt.program);
         let sample = Sample {
             subject: subject_hash(&text),
@@ -178,7 +182,7 @@ impl Record {
         };
         let done = self.store.done_configs(&family_line(family), &self.device, today)?;
         // A driver that crashed, or was interrupted, may do better next time.
-        let settled = done.into_iter().filter(|(_, a)| !matches!(a.status, Status::DeviceLost(_)));
+        let settled = done.into_iter().filter(|(_, a)| !matches!(a.status, Status::DeviceLost(_) | Status::Refused(_)));
         let known = |a: warpsight_learn::Attempt| Earlier { time: a.median.filter(|_| a.status == Status::Done), exact: a.verified };
         Ok(settled.map(|(config, a)| (config, known(a))).collect())
     }
@@ -187,6 +191,22 @@ impl Record {
     pub fn known(&self, family: &ScheduleFamily) -> Result<Vec<(Config, Earlier)>, Failure> {
         let config = |text: &str| family.space().parse(&serde_json::from_str(text).ok()?);
         Ok(self.done(family)?.iter().filter_map(|(text, earlier)| Some((config(text)?, *earlier))).collect())
+    }
+
+    /// By the text of each Program whose last attempt on this device and driver failed, how it did; of those that took the driver along only where
+    /// these are not to be tried again.
+    pub fn failed(&self, again: bool) -> Result<BTreeMap<String, String>, Failure> {
+        let failed = |(text, status): (String, Status)| {
+            let (_, program) = text.split_once('\n').filter(|own| own.0.starts_with("family "))?;
+            let how = match status {
+                Status::DeviceLost(how) if !again => how,
+                Status::BuildFailed(how) | Status::Wrong(how) => how,
+                // A call that failed once, for lack of memory, need not fail again.
+                Status::DeviceLost(_) | Status::Refused(_) | Status::Done | Status::Built => return None,
+            };
+            Some((program.to_owned(), how))
+        };
+        Ok(self.store.failures(&self.device)?.into_iter().filter_map(failed).collect())
     }
 
     /// What kernels of other expressions took on this device: so many, the newest ones.

@@ -64,8 +64,9 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
     let loaded = load(&args.model, &args.network)?;
     loaded.fits(&args.model)?;
     let inputs = inputs(args, &loaded)?;
-    let mut target = args.target.open()?;
+    let target = args.target.open()?;
     let mut record = args.store.open(target.device.info(), CostModel::<Kernel>::id(&KernelModel))?;
+    let mut target = target.remembering(record.failed(args.target.timeout.is_some())?);
     let mut plan = loaded.plan.clone();
     let mut settled = Settled::again(&mut plan, &Judging::first(&loaded.plan, &target), &target, &record)?;
     let mut network = Network::new(&plan)?;

@@ -10,12 +10,13 @@ use crate::report::out;
 use clap::builder::RangedU64ValueParser;
 use model::Model;
 use profiles::{builtin, profiles};
+use std::collections::BTreeMap;
 use std::time::Duration;
 use warpsight_generate::Passes;
 use warpsight_generate::prune::Allowance;
 use warpsight_ir::occupancy::Residency;
 use warpsight_ir::{Bytes, Profile, profile};
-use warpsight_run::{Device, DeviceInfo};
+use warpsight_run::{Device, DeviceInfo, Remembered};
 
 /// Options of every verb that runs something.
 #[derive(clap::Args)]
@@ -30,7 +31,8 @@ pub struct TargetArgs {
     /// Run the driver inside this process (a crash or hang of the driver is then ours).
     #[arg(long, conflicts_with = "timeout")]
     pub in_process: bool,
-    /// Seconds after which a silent driver is stopped; with a number the simulator is stopped likewise [default: 120].
+    /// Seconds after which a silent driver is stopped; with a number the simulator is stopped likewise, and kernels by which a driver crashed or
+    /// hung before are tried again [default: 120].
     #[arg(long, value_name = "S", value_parser = seconds(0))]
     pub timeout: Option<u64>,
 }
@@ -112,6 +114,11 @@ fn of_simulated(name: &str, published: Option<Profile>) -> Result<Option<Profile
 }
 
 impl Target {
+    /// The same, on which Programs that failed before, by their texts, are not tried again.
+    pub fn remembering(self, failed: BTreeMap<String, String>) -> Self {
+        Self { device: Box::new(Remembered::new(self.device, failed)), ..self }
+    }
+
     /// Under a report: what runs the kernels (of a simulated device, how much of it is assumed), and what the model knows of it.
     pub fn told(&self) -> Result<(), Failure> {
         let info = self.device.info();

@@ -197,3 +197,30 @@ fn a_second_interrupt_ends_a_verb_that_ends_in_order() {
     let output = child.wait_with_output().expect("ended");
     assert!(stderr(&output).contains("interrupted: "), "{}", stderr(&output));
 }
+
+/// What a driver crashed by is not given to it again, until that is asked for.
+#[test]
+fn a_kernel_that_failed_before_is_passed_over() {
+    use warpsight_ir::Status;
+    use warpsight_learn::{Filter, RunInfo, Store};
+    let folder = tempfile::tempdir().expect("a folder");
+    let chosen = |more: &[&str]| -> Value {
+        let output = run(folder.path(), &[&["optimize", "--op", "matmul m=8 n=8 k=8", "--json"], more].concat());
+        assert!(output.status.success(), "{}", stderr(&output));
+        let value: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        value["chosen"].clone()
+    };
+    let first = chosen(&[]);
+    assert_eq!(first["rejected"], serde_json::json!([]));
+    let mut store = Store::open(folder.path().join("store")).expect("opens");
+    let mut sample = store.samples(Filter::default()).expect("reads").pop().expect("an attempt").sample;
+    (sample.status, sample.verified, sample.times) = (Status::DeviceLost("killed by signal 11".into()), false, vec![]);
+    let id = store.begin_run(&RunInfo { host: "here".into(), argv: vec![], git: None }).expect("begins");
+    store.append(id, &sample, None, None).expect("stores");
+    let second = chosen(&[]);
+    assert_ne!(second["config"], first["config"]);
+    let why = second["rejected"][0].to_string();
+    assert!(why.contains("failed here before: killed by signal 11"), "{why}");
+    assert_eq!(chosen(&["--timeout", "100"])["config"], first["config"], "once more, and it is right");
+    assert_eq!(chosen(&[])["config"], first["config"], "its newest attempt counts");
+}

@@ -440,6 +440,9 @@ pub fn attempt(
         Ok(verdict) => Ok((verdict, result)),
         Err(wrong) => Err(Outcome::Wrong(wrong)),
     });
+    if let Err(Outcome::Device(error @ DeviceError::Before { .. })) = &judged {
+        return Ok(Err(error.to_string()));
+    }
     let knobs = family.space().describe(config);
     let (status, times, source, quantum, feedback) = match &judged {
         Ok((_, result)) => (
@@ -508,8 +511,10 @@ pub(crate) fn refused(error: &DeviceError) -> Result<Status, EngineError> {
         DeviceError::Build { .. } | DeviceError::Unsupported { .. } | DeviceError::Limit { .. } => {
             Ok(Status::BuildFailed(error.to_string()))
         }
+        DeviceError::Before { how, .. } => Ok(Status::BuildFailed(how.clone())),
         DeviceError::Fault { .. } => Ok(Status::Wrong(error.to_string())),
-        DeviceError::Lost(_) | DeviceError::Timeout(_) | DeviceError::Driver { .. } => Ok(Status::DeviceLost(error.to_string())),
+        DeviceError::Lost(_) | DeviceError::Timeout(_) => Ok(Status::DeviceLost(error.to_string())),
+        DeviceError::Driver { .. } => Ok(Status::Refused(error.to_string())),
         DeviceError::NoDevice { .. } | DeviceError::NoHalves { .. } | DeviceError::BadJob(_) => Err(EngineError::Device(error.clone())),
     }
 }

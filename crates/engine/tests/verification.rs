@@ -7,7 +7,7 @@ use warpsight_generate::prune::Allowance;
 use warpsight_generate::{Passes, ScheduleFamily};
 use warpsight_ir::{Checked, Expr, Family, Program, Status, Stmt, profile};
 use warpsight_predict::KernelModel;
-use warpsight_run::{Device, DeviceError, DeviceInfo, DeviceLimits, Job, JobResult, MemorySpec, Session};
+use warpsight_run::{Device, DeviceError, DeviceInfo, DeviceLimits, Job, JobResult, MemorySpec, Remembered, Session};
 
 fn simulator() -> Box<dyn Device> {
     warpsight_run::open("sim:adreno640", &warpsight_run::Options::default()).expect("the simulator is always there")
@@ -118,6 +118,31 @@ fn the_next_best_is_taken() {
     .expect("the fourth is right");
     assert_eq!(tuned.config, ranked[3].config);
     assert!(matches!(seen[..], [Status::BuildFailed(_), Status::Wrong(_), Status::DeviceLost(_), Status::Done]), "{seen:?}");
+}
+
+/// What failed before is passed over without being tried, or stored once more.
+#[test]
+fn what_failed_before_is_not_tried_again() {
+    let family = conv();
+    let profile = profile::builtin("adreno640").expect("is there").expect("parses");
+    let judge =
+        Judge { profile: &profile, model: &KernelModel, allowance: Allowance::default(), passes: Passes::default(), top: 1, runs: 1 };
+    let (_, ranked) = tune::rank(&family, family.configs(), &judge).expect("ranks");
+    let text = |rank: usize| family.finish(&ranked[rank].config).expect("lowers").to_string();
+    let failed = [(text(0), "killed by signal 11".to_owned()), (text(1), "error: no".to_owned())];
+    let mut device = Remembered::new(simulator(), failed.into());
+    let mut seen = 0;
+    let tuned = tune::choose(&family, &ranked, &judge, &mut device, &mut fastrand::Rng::with_seed(6), &mut |_| {
+        seen += 1;
+        Ok(())
+    })
+    .expect("the third is right");
+    assert_eq!((tuned.config, seen), (ranked[2].config.clone(), 1));
+    let told: Vec<&str> = tuned.rejected.iter().map(|own| own.1.as_str()).collect();
+    let name = family.name();
+    let wanted =
+        [format!("kernel `{name}` failed here before: killed by signal 11"), format!("kernel `{name}` failed here before: error: no")];
+    assert_eq!(told, wanted);
 }
 
 /// A device that keeps registers in memory for the first so many kernels, and says that it counts 80 of each.

@@ -68,6 +68,12 @@ pub(crate) const DONE: &str = "SELECT config, times_ns, verified, status, detail
     JOIN sample ON sample.subject = subject.hash JOIN device ON device.id = sample.device
     WHERE key = ?1 AND fingerprint = ?2 ORDER BY number";
 
+/// The text of each subject whose newest sample on a device failed, and how.
+pub(crate) const FAILURES: &str = "SELECT text, status, detail
+    FROM device JOIN sample AS own ON own.device = device.id JOIN subject ON subject.hash = own.subject
+    WHERE fingerprint = ?1 AND status NOT IN ('done', 'built')
+        AND NOT EXISTS (SELECT 1 FROM sample WHERE sample.subject = own.subject AND sample.device = own.device AND sample.id > own.id)";
+
 /// Keys that begin with ?1 and were not given another one.
 pub(crate) const OPEN: &str = "SELECT DISTINCT substr(text, 1, instr(text || char(10), char(10)) - 1) AS own FROM subject
     WHERE substr(text, 1, instr(text || char(10), char(10)) - 1) >= ?1
@@ -112,6 +118,15 @@ impl Store {
         conditions.extend(filter.device.map(|_| "fingerprint = ?2"));
         let text = format!("{SELECT} WHERE {} ORDER BY sample.id", conditions.join(" AND "));
         self.sql(|c| c.prepare_cached(&text)?.query_map(params![filter.subject, fingerprint], read_sample)?.collect())
+    }
+
+    /// Of each subject whose newest sample on a device is a failure, its text and how it failed.
+    ///
+    /// # Errors
+    /// Where the store cannot be read.
+    pub fn failures(&self, device: &Device) -> Result<Vec<(String, Status)>, StoreError> {
+        let read = |row: &Row<'_>| Ok((row.get(0)?, rows::read_status(row, 1)?));
+        self.sql(|c| c.prepare_cached(FAILURES)?.query_map([device.fingerprint()], read)?.collect())
     }
 
     /// The verified sample of a subject with the lowest median time on a device; the older one of two equal ones.

@@ -10,8 +10,13 @@ use std::time::{Duration, Instant};
 use warpsight_ir::{Estimate, Feedback, ModelId, Sample, Seconds, TimeSource, sample::Device};
 
 /// `MIGRATIONS[n]` turns schema version n into n + 1; version 0 is an empty file.
-const MIGRATIONS: &[&str] =
-    &[include_str!("schema/1.sql"), include_str!("schema/2.sql"), include_str!("schema/3.sql"), include_str!("schema/4.sql")];
+const MIGRATIONS: &[&str] = &[
+    include_str!("schema/1.sql"),
+    include_str!("schema/2.sql"),
+    include_str!("schema/3.sql"),
+    include_str!("schema/4.sql"),
+    include_str!("schema/5.sql"),
+];
 
 /// Marks the SQLite file as a warpsight store: "wsgt" in ASCII.
 const APPLICATION_ID: i64 = 0x7773_6774;

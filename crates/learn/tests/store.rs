@@ -210,7 +210,7 @@ fn other_files_are_refused_and_kept() {
 
     drop(Store::open(at("newer")).unwrap());
     rusqlite::Connection::open(at("newer")).unwrap().execute_batch("PRAGMA journal_mode = DELETE; PRAGMA user_version = 99").unwrap();
-    refuses(&at("newer"), "the store `PATH` has schema version 99, this warpsight knows up to 4; use a newer warpsight or another file");
+    refuses(&at("newer"), "the store `PATH` has schema version 99, this warpsight knows up to 5; use a newer warpsight or another file");
 
     std::fs::create_dir(at("folder")).unwrap();
     let error = Store::open(at("folder")).unwrap_err();
@@ -236,6 +236,34 @@ fn a_damaged_store_is_said() {
     let error = Store::open(&path).and_then(|store| store.samples(Filter::default())).unwrap_err();
     assert!(matches!(error, StoreError::Damaged { .. }), "{error}");
     assert!(error.to_string().contains("is damaged (database disk image is malformed)"), "{error}");
+}
+
+/// What failed last, on this device and driver: not what ran since, nor what failed elsewhere.
+#[test]
+fn what_failed_last_is_known() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut store = open(&folder);
+    let run = store.begin_run(&info()).unwrap();
+    let mut add = |text: &str, on: &Device, status: Status| {
+        let sample = Sample { status, ..sample(text, "{}", on, &[]) };
+        store.append(run, &sample, None, None).unwrap();
+    };
+    let (here, there) = (device("a"), device("b"));
+    add("family x\ncrashed", &here, Status::DeviceLost("killed by signal 11".into()));
+    add("family x\nmended", &here, Status::Wrong("0 for 1".into()));
+    add("family x\nmended", &here, Status::Done);
+    add("family x\nbroke", &here, Status::Done);
+    add("family x\nbroke", &here, Status::BuildFailed("earlier".into()));
+    add("family x\nbroke", &here, Status::BuildFailed("error: no".into()));
+    add("family x\nelsewhere", &there, Status::Wrong("2 for 1".into()));
+    add("family x\ncompiled", &here, Status::Built);
+    let mut found = store.failures(&here).unwrap();
+    found.sort_by(|a, b| a.0.cmp(&b.0));
+    let wanted = [
+        ("family x\nbroke".to_owned(), Status::BuildFailed("error: no".into())),
+        ("family x\ncrashed".to_owned(), Status::DeviceLost("killed by signal 11".into())),
+    ];
+    assert_eq!(found, wanted);
 }
 
 /// A store as version 1 wrote it, in `fixtures/v1.sql`: it opens, keeps its samples and has the tables of a new store.

@@ -43,6 +43,7 @@ pub mod opencl;
 mod options;
 mod processor;
 mod refusal;
+mod remembered;
 mod session;
 pub mod sim;
 #[cfg(test)]
@@ -58,6 +59,7 @@ pub use job::{
 pub use open::{devices, open, open_renderer, renderers};
 pub use options::Options;
 pub use refusal::{Field, InitError, JobError, Reason};
+pub use remembered::Remembered;
 pub use session::{Look, Seen, Session};
 
 use serde::{Deserialize, Serialize};
@@ -210,6 +212,14 @@ pub enum DeviceError {
         kernel: String,
         /// What it did.
         what: String,
+    },
+    /// A program failed on this device before, and is not tried again ([`Remembered`]).
+    #[error("kernel `{kernel}` failed here before: {how}")]
+    Before {
+        /// The kernel's name.
+        kernel: String,
+        /// How it failed then.
+        how: String,
     },
     /// The driver crashed or the device was lost.
     #[error("the device was lost: {0}")]

@@ -38,14 +38,14 @@ fn migrations_go_forward_and_keep_samples() {
     let later = [MIGRATIONS, &["ALTER TABLE device ADD COLUMN vendor TEXT; CREATE TABLE extra (x INTEGER) STRICT;"]].concat();
     let store = Store { connection: Connection::open(&path).unwrap(), path: path.clone() };
     store.prepare(&later).unwrap();
-    assert_eq!(store.version(5).unwrap(), 5);
+    assert_eq!(store.version(6).unwrap(), 6);
     store.sql(|c| c.execute("INSERT INTO extra VALUES (1)", [])).unwrap();
     assert_eq!(store.samples(crate::Filter::default()).unwrap()[0].sample, sample(1, 10));
     drop(store);
 
     let error = Store::open(&path).unwrap_err();
-    assert!(matches!(error, StoreError::Newer { found: 5, known: 4, .. }), "{error}");
-    assert!(error.to_string().contains("has schema version 5, this warpsight knows up to 4"), "{error}");
+    assert!(matches!(error, StoreError::Newer { found: 6, known: 5, .. }), "{error}");
+    assert!(error.to_string().contains("has schema version 6, this warpsight knows up to 5"), "{error}");
 }
 
 #[test]
@@ -58,7 +58,7 @@ fn a_migration_that_fails_changes_nothing() {
     assert!(matches!(store.prepare(&broken), Err(StoreError::Sqlite { .. })));
     drop(store);
     let store = Store::open(&path).unwrap();
-    assert_eq!(store.version(4).unwrap(), 4);
+    assert_eq!(store.version(5).unwrap(), 5);
     assert!(store.sql(|c| c.execute("INSERT INTO half VALUES (1)", [])).is_err());
 }
 
@@ -145,6 +145,7 @@ fn queries_use_indexes() {
         crate::query::DONE.to_owned(),
         crate::query::UNDER.to_owned(),
         crate::query::OPEN.to_owned(),
+        crate::query::FAILURES.to_owned(),
         format!("{} WHERE subject = ?1 AND fingerprint = ?2", crate::query::SELECT),
     ] {
         let plan = plan(&query);

@@ -55,6 +55,7 @@ fn cause(error: &DeviceError) -> Cause {
         | DeviceError::Unsupported { .. }
         | DeviceError::Limit { .. }
         | DeviceError::NoHalves { .. }
+        | DeviceError::Before { .. }
         | DeviceError::BadJob(_)
         | DeviceError::Driver { .. } => Cause::Refused,
     }

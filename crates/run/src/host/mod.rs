@@ -31,7 +31,7 @@ pub fn host_profile() -> Profile {
 const KEPT: Duration = Duration::from_secs(24 * 3600);
 
 /// Which measurements are kept: another number where they are made in another way.
-const FORMAT: &str = "8";
+const FORMAT: &str = "9";
 
 /// What was measured of the CPU.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -245,7 +245,7 @@ fn profile(host: &Host) -> Profile {
         Some(found) => measured(
             Hertz,
             found.clock,
-            "chains of additions on all cores at once, the fastest of 36 spans; kept for a day in the folder of caches",
+            "chains of additions on all cores at once, the fastest of many spans; kept for a day in the folder of caches",
         ),
         None => stated,
     };
@@ -424,7 +424,7 @@ fn memory(host: &Host, rate: Rate) -> Memory {
     let [l2_wait, l3_wait, memory_wait] = host.measured.map_or([None; 3], |found| found.latency);
     let wait = |found: Option<f64>, otherwise: Fact<Cycles>| match found {
         Some(cycles) => {
-            measured(Cycles, cycles, "one core asks for a line when the one before has come, in no order; the fastest of 36 spans")
+            measured(Cycles, cycles, "one core asks for a line when the one before has come, in no order; the fastest of many spans")
         }
         None => otherwise,
     };

@@ -29,10 +29,12 @@ def parse_shape(text):
         sys.exit(f"error: --input-shape {text}: expected NAME=D,D,...")
 
 
-def call(command, timeout):
-    """Runs a command; returns (standard output, None), or (None, why it failed)."""
+def call(command, timeout, more=None):
+    """Runs a command, with `more` in its environment; returns (standard output, None), or (None, why it failed)."""
     try:
-        done = subprocess.run([str(part) for part in command], capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=timeout)
+        done = subprocess.run(
+            [str(part) for part in command], capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=timeout, env=os.environ | (more or {})
+        )
     except FileNotFoundError:
         sys.exit(f"error: no command `{command[0]}`; build it first, or name it with --warpsight")
     except subprocess.TimeoutExpired:

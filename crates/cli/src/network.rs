@@ -9,6 +9,7 @@ use crate::target::judging::Judging;
 use crate::{progress, report};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
+use std::time::{Duration, Instant};
 use warpsight_engine::candidates::Offer;
 use warpsight_engine::found::Found;
 use warpsight_engine::network::{Choice, Doing, Key, Network, Run, Selected, Selection};
@@ -104,7 +105,16 @@ pub fn read(path: &Path, shapes: &[String]) -> Result<(Graph, Option<ModelCard>)
     Ok((model.graph(&bound).map_err(fail)?, card))
 }
 
-/// Chooses every kernel, with progress on stderr.
+/// How long a choice took.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Spent {
+    /// Until every kernel was chosen by the model.
+    pub choosing: Duration,
+    /// To compile, verify and time them.
+    pub compiling: Duration,
+}
+
+/// Chooses every kernel, with progress on stderr; how long that took.
 pub fn choose(
     network: &Network,
     found: &Found,
@@ -112,12 +122,17 @@ pub fn choose(
     target: &mut Target,
     record: &mut Record,
     rng: &mut fastrand::Rng,
-) -> Result<Choice, Failure> {
+) -> Result<(Choice, Spent), Failure> {
+    let (start, mut chosen) = (Instant::now(), None);
     let bar = progress::parts("ranking");
     let judge = judging.judge(&target.profile);
     let mut show = |doing: Doing, done| {
         let (part, name) = match doing {
             Doing::Ranking => ("ranking, then timing", ""),
+            Doing::Compiling => {
+                chosen = Some(start.elapsed());
+                ("compiling, then timing", "")
+            }
             Doing::Timing(name) => ("timing", name),
         };
         if done == 0.0 {
@@ -132,7 +147,8 @@ pub fn choose(
     let choice =
         network.optimize(&judge, found, &mut *target.device, rng, &mut |family, attempt| record.attempt(family, attempt), &mut show);
     bar.finish_and_clear();
-    Ok(choice?)
+    let choosing = chosen.unwrap_or_default();
+    Ok((choice?, Spent { choosing, compiling: start.elapsed().saturating_sub(choosing) }))
 }
 
 /// The sequences that a plan's operators were replaced by, and what the store knows of the plan as it was.
@@ -144,22 +160,32 @@ pub struct Settled {
     saved: Option<Saved>,
     /// What was found of kernels on the way.
     pub found: Found,
+    /// How long that took.
+    pub took: Duration,
 }
 
 impl Settled {
     /// A plan whose operators stay.
     pub fn as_it_is(plan: &Plan) -> Self {
         let operators: Vec<String> = plan.operators.iter().map(|op| line(&ExprKey::of_operator(&op.operator))).collect();
-        Self { subject: format!("network\n{}", operators.join("\n")), taken: vec![], saved: None, found: Found::default() }
+        Self {
+            subject: format!("network\n{}", operators.join("\n")),
+            taken: vec![],
+            saved: None,
+            found: Found::default(),
+            took: Duration::ZERO,
+        }
     }
 
     /// Puts the sequences that the model expects to be the fastest in place of a plan's operators.
     pub fn anew(plan: &mut Plan, judging: &Judging, target: &Target, names: Option<&[String]>) -> Result<Self, Failure> {
+        let start = Instant::now();
         let mut settled = Self::as_it_is(plan);
         // Kernels of other passes are not those that `run` asks for.
         settled.subject += &target.passes.to_string();
         let offer = Offer { limits: &target.device.info().limits, names };
         settled.taken = settle::settle(plan, &judging.judge(&target.profile), &offer, &settled.found)?;
+        settled.took = start.elapsed();
         Ok(settled)
     }
 
@@ -200,7 +226,7 @@ pub fn select(
 ) -> Result<Selection, Failure> {
     match settled.saved.as_ref().and_then(|saved| saved.restore(network)) {
         Some(selection) => Ok(selection),
-        None => Ok(choose(network, &settled.found, judging, target, record, rng)?.selection),
+        None => Ok(choose(network, &settled.found, judging, target, record, rng)?.0.selection),
     }
 }
 

@@ -20,7 +20,7 @@ use warpsight_generate::{ExprKey, Layout, Passes, Place, ScheduleFamily};
 use warpsight_graph::memory::{self, MemoryPlan, Request, Storage};
 use warpsight_graph::{Plan, PlanRole};
 use warpsight_ir::{Checked, Config, Profile, Ranked, Seconds, TimeSource, Times, in_place};
-use warpsight_run::{Device, DeviceLimits, Init, Job, LaunchSpec, Look, MemoryKind, MemorySpec, Session, Timed, TimingSpec};
+use warpsight_run::{Device, DeviceLimits, Ends, Init, Job, LaunchSpec, Look, MemoryKind, MemorySpec, Session, Timed, TimingSpec, Whole};
 
 /// What verifying a kernel grows with, wherever it is timed: how often its body is evaluated, and a floor for what every kernel takes.
 fn work(expr: &TensorExpr) -> f64 {
@@ -30,11 +30,13 @@ fn work(expr: &TensorExpr) -> f64 {
 /// Kernels of fewer points take no less time.
 const SMALLEST: f64 = 1e4;
 
-/// What [`Network::optimize`] does: first the one, then the other, each from nothing to its end.
+/// What [`Network::optimize`] does: one after the other, each from nothing to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Doing<'a> {
     /// Configurations of all kernels are searched for the best.
     Ranking,
+    /// The driver compiles what was chosen.
+    Compiling,
     /// This kernel is verified and timed.
     Timing(&'a str),
 }
@@ -115,7 +117,8 @@ pub struct Run {
     pub outputs: Vec<(String, Vec<i64>, Vec<f32>)>,
     /// For each step, its time in each timed pass; empty where the device has no clock.
     pub times: Vec<Times>,
-    /// The whole network in each timed pass.
+    /// The whole network in each timed pass: from inputs to outputs by [`Resident::time`] where that is measured, its launches alone by
+    /// [`Resident::repeat`] and on simulators.
     pub passes: Times,
     /// Processor time of one pass, where the driver runs on the processor's time.
     pub cpu_time: Option<Seconds>,
@@ -217,7 +220,11 @@ impl<'a> Network<'a> {
             let (family, config) = (&self.families[key.0], &list.first()?.config);
             Some(blank(family.expr(), &family.layouts(config).ok()?, &family.finish(config).ok()?))
         });
-        device.prepare(&first.collect::<Vec<_>>());
+        let first: Vec<_> = first.collect();
+        if !progress(Doing::Compiling, 0.0) {
+            return Err(EngineError::Interrupted);
+        }
+        device.prepare(&first);
         let (all, mut done) = (kernels.iter().map(|(step, _)| work(step)).sum::<f64>(), 0.0);
         for (step, key) in kernels {
             if !progress(Doing::Timing(&step.name), done / all) {
@@ -492,7 +499,7 @@ impl<'a> Network<'a> {
     /// # Errors
     /// Those of the device, for memory and programs that it does not take.
     pub fn open<'d>(&'d self, selection: &Selection, inputs: &[Vec<f32>], device: &'d mut dyn Device) -> Result<Resident<'d>, EngineError> {
-        let (Sequence { job: Job { programs, memory, launches, read, .. }, held, .. }, given) = self.laid(selection);
+        let (Sequence { job: Job { programs, memory, launches, read, .. }, held, inputs: first }, given) = self.laid(selection);
         let clock = device.info().clock;
         // Constants are made and packed while the driver reads programs.
         let session = thread::scope(|scope| {
@@ -504,7 +511,7 @@ impl<'a> Network<'a> {
             packed.into_iter().try_for_each(|(at, contents)| session.write(at, &contents))?;
             Ok::<_, EngineError>(session)
         })?;
-        Ok(Resident { plan: self.plan, session, clock, launches, outputs: read })
+        Ok(Resident { plan: self.plan, session, clock, launches, ends: Ends { inputs: first, outputs: read } })
     }
 }
 
@@ -517,8 +524,8 @@ pub struct Resident<'d> {
     session: Box<dyn Session + 'd>,
     clock: Option<TimeSource>,
     launches: Vec<LaunchSpec>,
-    /// Memory of each output.
-    outputs: Vec<usize>,
+    /// Memory of each input and each output.
+    ends: Ends,
 }
 
 impl Resident<'_> {
@@ -528,7 +535,7 @@ impl Resident<'_> {
     /// Those of the device; memory is gone with one that was lost.
     pub fn run(&mut self) -> Result<Run, EngineError> {
         self.session.launch(&self.launches)?;
-        let seen = self.session.look(&Look { read: self.outputs.clone(), peek: vec![] })?;
+        let seen = self.session.look(&Look { read: self.ends.outputs.clone(), peek: vec![] })?;
         let outputs = self.plan.outputs.iter().zip(&seen.read).map(|(id, contents)| {
             let tensor = &self.plan.tensors[id.0];
             let mut values = decode(tensor.element, &contents.0);
@@ -538,18 +545,25 @@ impl Resident<'_> {
         Ok(Run { outputs: outputs.collect(), ..Run::default() })
     }
 
-    /// Times as many runs at once, after one that was not timed, and takes them up; nothing where the device has no clock.
+    /// Times as many runs at once, after one that was not timed, and takes them up: of kernels one by one and, where times are measured, of passes from
+    /// inputs that are written to outputs that are read. Nothing where the device has no clock.
     ///
     /// # Errors
     /// As of [`Resident::run`].
     pub fn time(&mut self, runs: u32, into: &mut Run) -> Result<(), EngineError> {
-        if self.clock.is_some() {
-            into.add(self.session.time(&self.launches, TimingSpec::runs(runs))?);
+        if self.clock.is_none() {
+            return Ok(());
         }
+        let mut timed = self.session.time(&self.launches, TimingSpec::runs(runs))?;
+        if self.clock == Some(TimeSource::Measured) {
+            let Whole { times, cpu_time } = self.session.time_whole(&self.launches, &self.ends, runs)?;
+            (timed.pass_times, timed.cpu_time) = (times, cpu_time);
+        }
+        into.add(timed);
         Ok(())
     }
 
-    /// Times as many runs, some at a time, and takes up what each took as a whole: what was taken up before a device is lost stays. A
+    /// Times as many runs of what lies on the device, some at a time, and takes up what each took as a whole: what was taken up before a device is lost stays. A
     /// simulator's are all alike.
     ///
     /// # Errors

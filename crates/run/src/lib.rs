@@ -60,7 +60,7 @@ pub use open::{devices, open, open_renderer, renderers};
 pub use options::Options;
 pub use refusal::{Field, InitError, JobError, Reason};
 pub use remembered::Remembered;
-pub use session::{Look, Seen, Session};
+pub use session::{Ends, Look, Seen, Session, Whole};
 
 use serde::{Deserialize, Serialize};
 

@@ -1,9 +1,11 @@
 //! A session: memory that stays on a device, the programs that work on it, and what is asked of them.
 
 use crate::job::{After, Code, Contents, Job, JobResult, LaunchSpec, Peek, Timed, TimingSpec};
+use crate::processor::processor_time;
 use crate::{Device, DeviceError, Init};
 use serde::{Deserialize, Serialize};
-use warpsight_ir::Feedback;
+use std::time::Instant;
+use warpsight_ir::{Feedback, Seconds, Times};
 
 /// Memory on a device, opened by [`Device::open`] with its first contents, and freed when this is dropped.
 ///
@@ -47,6 +49,21 @@ pub trait Session {
         let _ = (launches, timing);
         Ok(None)
     }
+    /// Times passes from inputs to outputs by the host's clock: in each, memory is written as it is now, the launches run to their end, and memory
+    /// is read. Nothing in between is prepared anew where a device can keep it.
+    ///
+    /// # Errors
+    /// As of [`Session::launch`] and [`Session::look`].
+    fn time_whole(&mut self, launches: &[LaunchSpec], ends: &Ends, runs: u32) -> Result<Whole, DeviceError> {
+        let inputs = self.look(&Look { read: ends.inputs.clone(), peek: vec![] })?.read;
+        let inputs: Vec<Init> = inputs.into_iter().map(|own| Init::Data(own.0)).collect();
+        let outputs = Look { read: ends.outputs.clone(), peek: vec![] };
+        whole(runs, || {
+            ends.inputs.iter().zip(&inputs).try_for_each(|(&memory, contents)| self.write(memory, contents))?;
+            self.launch(launches)?;
+            self.look(&outputs).map(|_| ())
+        })
+    }
     /// What memory holds now.
     ///
     /// # Errors
@@ -60,6 +77,37 @@ pub trait Session {
         let seen = self.look(&Look { read: vec![memory], peek: vec![] })?;
         Ok(seen.read.into_iter().next().unwrap_or_default())
     }
+}
+
+/// Where a pass begins and ends: positions of memory that the host fills, and that it reads.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Ends {
+    /// What is written before the first launch.
+    pub inputs: Vec<usize>,
+    /// What is read after the last one.
+    pub outputs: Vec<usize>,
+}
+
+/// How long passes took from their inputs to their outputs, by the host's clock.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Whole {
+    /// Each of them.
+    pub times: Times,
+    /// Processor time of the driver's process for one, all threads together, on average; `None` where that says nothing.
+    pub cpu_time: Option<Seconds>,
+}
+
+/// Times passes by the host's clock.
+pub(crate) fn whole(runs: u32, mut pass: impl FnMut() -> Result<(), DeviceError>) -> Result<Whole, DeviceError> {
+    let mut times = Times::default();
+    let before = processor_time();
+    for _ in 0..runs {
+        let start = Instant::now();
+        pass()?;
+        times.push(Seconds(start.elapsed().as_secs_f64()), 1);
+    }
+    let cpu_time = before.zip(processor_time()).map(|(before, after)| Seconds((after - before) / f64::from(runs.max(1))));
+    Ok(Whole { times, cpu_time })
 }
 
 /// What is to be read.

@@ -5,7 +5,7 @@ use warpsight_ir::{
     Access, BinaryOp, Bound, Expr, GroupAxis, Hazard, LaneAxis, Launch, Param, ParamKind, Program, Scalar, SizeParam, Space, Stmt,
     StorePolicy, data,
 };
-use warpsight_run::{Device, DeviceError, Field, Init, Job, LaunchSpec, Look, MemoryKind, MemorySpec, Reason, Session, TimingSpec};
+use warpsight_run::{Device, DeviceError, Ends, Field, Init, Job, LaunchSpec, Look, MemoryKind, MemorySpec, Reason, Session, TimingSpec};
 
 /// `y[i] = 3 · x[i]` for `i < n`, in groups of 8.
 pub fn scale() -> Program {
@@ -128,6 +128,13 @@ pub fn memory_stays(device: &mut dyn Device) {
     session.launch(&launch([0, 0])).unwrap();
     let timed = session.time(&launch([0, 0]), TimingSpec::runs(3)).unwrap();
     assert_eq!((timed.times.len(), timed.times[0].len(), timed.pass_times.len(), timed.source), (1, 3, 3, clock));
+
+    session.write(0, &Init::Data(data::f32_bytes(&values))).unwrap();
+    let ends = Ends { inputs: vec![0], outputs: vec![0] };
+    assert_eq!(session.time_whole(&launch([0, 0]), &ends, 3).unwrap().times.len(), 3);
+    assert_eq!(floats(session, 0), scaled(&values, 3.0), "each pass begins with what was given");
+    session.write(0, &Init::Zero).unwrap();
+
     let seen = session.look(&Look { read: vec![0], peek: vec![] }).unwrap();
     assert_eq!((data::bytes_f32(&seen.read[0].0), seen.damaged), (vec![0.0; 37], vec![]));
 }

@@ -7,7 +7,7 @@ use super::searched::Found;
 use super::{Args, sequences};
 use crate::accesses::{self, Chosen as Touched};
 use crate::failure::{Failure, Kind};
-use crate::network::{Loaded, Settled, choose, load, remember};
+use crate::network::{Loaded, Settled, Spent, choose, load, remember};
 use crate::record::Record;
 use crate::report::Column::{Below, Keep, Spare};
 use crate::report::{config, micros, out, table};
@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use warpsight_engine::candidates::Chosen;
 use warpsight_engine::network::{Choice, Network, Run};
-use warpsight_engine::tune::Tuned;
+use warpsight_engine::tune::{Candidates, Tuned};
 use warpsight_engine::verify::tolerance;
 use warpsight_generate::layout::stored;
 use warpsight_graph::memory::in_pass;
@@ -79,6 +79,8 @@ fn settle_on(
 pub struct Done {
     /// The kernels.
     pub choice: Choice,
+    /// How long it took to choose them, a search within a budget aside.
+    spent: Spent,
     /// The run.
     pub run: Run,
     /// What it was run with.
@@ -125,7 +127,8 @@ pub fn optimize(
 ) -> Result<Done, Failure> {
     let plan = network.plan();
     let mut rng = fastrand::Rng::new();
-    let mut choice = choose(network, &settled.found, judging, target, record, &mut rng)?;
+    let (mut choice, mut spent) = choose(network, &settled.found, judging, target, record, &mut rng)?;
+    spent.choosing += settled.took;
     let mut searched = Searched::default();
     let judge = judging.judge(&target.profile);
     searched.network(network, &mut choice, Hands { args, judge: &judge, device: &mut *target.device, record, rng: &mut rng })?;
@@ -152,7 +155,7 @@ pub fn optimize(
     if let Some(folder) = &args.out {
         export::sequence(folder, name, &target.device.info().id, &network.job(&choice.selection, &inputs))?;
     }
-    Ok(Done { choice, run, inputs, difference, searched })
+    Ok(Done { choice, spent, run, inputs, difference, searched })
 }
 
 /// Largest accepted difference of a network's outputs from the reference, relative to the largest output where that exceeds 1;
@@ -311,6 +314,8 @@ fn report(rows: &[Row], network: &Network, done: &Done, target: &Target) -> Valu
             "cpu_s": run.cpu_time.filter(|_| target.device.info().is_cpu),
             "kernels_s": run.step_times().into_iter().sum::<Seconds>(),
             "fastest_kernels_s": run.fastest_steps().into_iter().sum::<Seconds>(),
+            "choosing_s": done.spent.choosing.as_secs_f64(),
+            "compiling_s": done.spent.compiling.as_secs_f64(),
             "max_abs_diff": difference.as_ref().ok(),
             "reason": difference.as_ref().err(),
         },
@@ -370,14 +375,40 @@ fn print(rows: &[Row], network: &Network, done: &Done, target: &Target) -> Resul
     if let Some(error) = register_error(rows) {
         out(format_args!("registers predicted against reported: mean error {error:+.1} %"))?;
     }
+    if let Some(line) = dropped(&pruned(&done.choice.candidates)) {
+        out(format_args!("configurations {line}"))?;
+    }
     for row in rows {
         rejections(&row.tuned.rejected)?;
     }
+    let Spent { choosing, compiling } = done.spent;
+    out(format_args!(
+        "chosen in {:.1} s, compiled, verified and timed in {:.1} s (measured)",
+        choosing.as_secs_f64(),
+        compiling.as_secs_f64()
+    ))?;
     target.told()?;
     match difference {
         Ok(difference) => out(format_args!("largest difference from the f64 reference: {difference:.1e}")),
         Err(reason) => out(reason),
     }
+}
+
+/// How many configurations were dropped of all kernels, by reason.
+fn pruned(candidates: &[Candidates]) -> BTreeMap<&'static str, usize> {
+    let mut all = BTreeMap::new();
+    for (reason, n) in candidates.iter().flat_map(|own| &own.pruned) {
+        *all.entry(*reason).or_default() += n;
+    }
+    all
+}
+
+/// A line on dropped configurations, if there are any; and what follows for tensors where images are too small for them.
+pub fn dropped(pruned: &BTreeMap<&'static str, usize>) -> Option<String> {
+    let words: Vec<String> = pruned.iter().filter(|own| *own.1 > 0).map(|(why, n)| format!("{n} by {why}")).collect();
+    let beyond = pruned.get("image_size").is_some_and(|&n| n > 0);
+    let so = if beyond { "; tensors that the device takes no image of lie in buffers" } else { "" };
+    (!words.is_empty()).then(|| format!("dropped {}{so}", words.join(", ")))
 }
 
 /// Better ranked kernels that were not taken, and why.
@@ -421,10 +452,7 @@ pub fn show_operator(
         found.map_or(Ok(()), Found::print)?;
         return sequences::print(chosen.taken.name, &chosen.considered);
     }
-    let mut pruned: BTreeMap<&str, usize> = BTreeMap::new();
-    for (reason, n) in done.choice.candidates.iter().flat_map(|c| &c.pruned) {
-        *pruned.entry(reason).or_default() += n;
-    }
+    let pruned = pruned(&done.choice.candidates);
     let whole = report(&rows, network, done, target);
     let mut value = json!({
         "op": text,

@@ -336,9 +336,8 @@ fn print(outcomes: &[Outcome]) -> Result<(), Failure> {
     }
     out(format_args!("{rows}"))?;
     for o in outcomes {
-        let dropped: Vec<String> = o.candidates.pruned.iter().filter(|p| *p.1 > 0).map(|(why, n)| format!("{n} by {why}")).collect();
-        if !dropped.is_empty() {
-            out(format_args!("{}: dropped {}", o.family.name(), dropped.join(", ")))?;
+        if let Some(line) = network::dropped(&o.candidates.pruned) {
+            out(format_args!("{}: {line}", o.family.name()))?;
         }
         network::rejections(&o.chosen.rejected)?;
         if let Some(loss) = network::expected_loss(&o.chosen) {

@@ -118,6 +118,7 @@ fn serve_session(
             Ask::Write(memory, contents) => session.write(memory, &contents).map(|()| Answer::Done),
             Ask::Launch(launches) => session.launch(&launches).map(Answer::Said),
             Ask::Time(launches, timing) => session.time(&launches, timing).map(|timed| Answer::Timed(Box::new(timed))),
+            Ask::TimeWhole(launches, ends, runs) => session.time_whole(&launches, &ends, runs).map(Answer::Whole),
             Ask::Look(look) => session.look(&look).map(Answer::Seen),
             Ask::Close => {
                 drop(session);

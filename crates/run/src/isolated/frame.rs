@@ -2,7 +2,7 @@
 
 use crate::glslang::CompileError;
 use crate::vulkan::{Draw, Drawn};
-use crate::{Code, DeviceError, DeviceInfo, Init, LaunchSpec, Listing, Look, MemorySpec, Seen, Timed, TimingSpec};
+use crate::{Code, DeviceError, DeviceInfo, Ends, Init, LaunchSpec, Listing, Look, MemorySpec, Seen, Timed, TimingSpec, Whole};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -38,6 +38,7 @@ pub(super) enum Ask<'a> {
     Write(usize, Cow<'a, Init>),
     Launch(Cow<'a, [LaunchSpec]>),
     Time(Cow<'a, [LaunchSpec]>, TimingSpec),
+    TimeWhole(Cow<'a, [LaunchSpec]>, Cow<'a, Ends>, u32),
     Look(Cow<'a, Look>),
     Close,
 }
@@ -51,6 +52,8 @@ pub(super) enum Answer {
     Said(Vec<Feedback>),
     /// To `Time`.
     Timed(Box<Timed>),
+    /// To `TimeWhole`.
+    Whole(Whole),
     /// To `Look`.
     Seen(Seen),
 }

@@ -17,7 +17,8 @@ pub use renderer::IsolatedRenderer;
 
 use crate::processor::processor_time_of;
 use crate::{
-    Code, Device, DeviceError, DeviceInfo, Init, Job, JobResult, LaunchSpec, Listing, Look, MemorySpec, Seen, Session, Timed, TimingSpec,
+    Code, Device, DeviceError, DeviceInfo, Ends, Init, Job, JobResult, LaunchSpec, Listing, Look, MemorySpec, Seen, Session, Timed,
+    TimingSpec, Whole,
 };
 use frame::{Answer, Ask, Reply, Request};
 use std::borrow::Cow;
@@ -269,6 +270,13 @@ impl Session for IsolatedSession<'_> {
     fn time(&mut self, launches: &[LaunchSpec], timing: TimingSpec) -> Result<Timed, DeviceError> {
         match self.ask(Ask::Time(Cow::Borrowed(launches), timing))? {
             Answer::Timed(timed) => Ok(*timed),
+            other => Err(out_of_turn(other)),
+        }
+    }
+
+    fn time_whole(&mut self, launches: &[LaunchSpec], ends: &Ends, runs: u32) -> Result<Whole, DeviceError> {
+        match self.ask(Ask::TimeWhole(Cow::Borrowed(launches), Cow::Borrowed(ends), runs))? {
+            Answer::Whole(whole) => Ok(whole),
             other => Err(out_of_turn(other)),
         }
     }

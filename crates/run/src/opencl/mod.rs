@@ -17,8 +17,10 @@ pub use listing::list;
 use crate::cache::Cache;
 use crate::check::{CheckedCode, CheckedLaunch, Ledger};
 use crate::refusal::Reason;
+use crate::session;
 use crate::{
-    CacheState, Code, Device, DeviceError, DeviceInfo, Init, LaunchClock, LaunchSpec, Look, MemorySpec, Seen, Session, Timed, TimingSpec,
+    CacheState, Code, Device, DeviceError, DeviceInfo, Ends, Init, LaunchClock, LaunchSpec, Look, MemorySpec, Seen, Session, Timed,
+    TimingSpec, Whole,
 };
 use build::{Built, KernelText};
 use execute::{Bench, RawArg, RawLaunch, Ready};
@@ -273,6 +275,19 @@ impl Session for OpenClSession<'_> {
             timed.empty_launch = Some(device.empty_launch(clock)?);
         }
         Ok(timed)
+    }
+
+    fn time_whole(&mut self, launches: &[LaunchSpec], ends: &Ends, runs: u32) -> Result<Whole, DeviceError> {
+        let [inputs, outputs] = [&ends.inputs, &ends.outputs].map(|own| Look { read: own.clone(), peek: vec![] });
+        self.ledger.readable(&outputs)?;
+        let prepared = self.prepare(launches)?;
+        let given = self.look(&inputs)?.read;
+        let (queue, memory) = (&self.device.queue, &mut self.bench.memory);
+        session::whole(runs, || {
+            ends.inputs.iter().zip(&given).try_for_each(|(&own, contents)| memory[own].write(&contents.0, queue))?;
+            execute::pass(&prepared.launches, queue)?;
+            ends.outputs.iter().try_for_each(|&own| memory[own].read(queue).map(|_| ()))
+        })
     }
 
     fn look(&mut self, look: &Look) -> Result<Seen, DeviceError> {

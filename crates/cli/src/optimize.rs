@@ -43,7 +43,7 @@ pub struct Args {
     /// By which model configurations are judged.
     #[arg(long = "model", value_name = "MODEL", value_enum, ignore_case = true, default_value = "counts")]
     judged_by: Model,
-    /// How many of the best configurations are timed; auto: the first alone where the model expects it to lose at most 5 %, else eight.
+    /// How many of the best configurations are timed, and of an operator those of each sequence that the model expects to be close; auto: the first alone where the model expects it to lose at most 5 %, else eight.
     #[arg(long, default_value = "1", value_name = "K|auto", value_parser = top)]
     top: u32,
     /// Timed runs of each kernel, at least 5; the median counts.

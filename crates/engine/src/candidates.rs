@@ -1,12 +1,14 @@
 //! Which of an operator's sequences of expressions is taken: the one whose kernels the model expects to take the least time together.
 
+pub mod timed;
+
 use crate::EngineError;
 use crate::found::Found;
 use crate::sequence::{Kernels, Outer};
 use crate::tune::Judge;
 use crate::verify::{check_operator, tolerance};
 use warpsight_generate::{Candidate, Operator, Place, TensorExpr, candidates};
-use warpsight_ir::Seconds;
+use warpsight_ir::{Seconds, TimeSource};
 use warpsight_run::DeviceLimits;
 
 /// What a sequence has to take of the time of the operator as it is to be taken instead: more than samples and counts are off by.
@@ -34,6 +36,8 @@ pub struct Considered {
     pub temporary_bytes: u64,
     /// What its results are expected to be off by for rounding of its own, relative (L2).
     pub error: f64,
+    /// What its kernels took where sequences were timed ([`timed::choose`]).
+    pub timed: Option<(Seconds, TimeSource)>,
 }
 
 /// The sequence that is taken, and what it was chosen from.
@@ -57,8 +61,13 @@ impl Chosen {
 /// # Errors
 /// What the profile lacks.
 pub fn choose(operator: &Operator, judge: &Judge, offer: &Offer) -> Result<Chosen, EngineError> {
+    choose_within(operator, judge, offer, 1.0)
+}
+
+/// The same; what takes less than `slack` times as long as another is looked at wholly.
+fn choose_within(operator: &Operator, judge: &Judge, offer: &Offer, slack: f64) -> Result<Chosen, EngineError> {
     let found = Found::default();
-    let Looked { all, mut considered } = look(operator, judge, offer, 1.0, &found)?;
+    let Looked { all, mut considered } = look(operator, judge, offer, slack, &found)?;
     let best = best(&all, &mut considered, judge, &found, (&[], &[]))?;
     Ok(Chosen { taken: all.into_iter().nth(best).unwrap_or_else(|| Chosen::as_it_is(operator).taken), considered })
 }
@@ -82,7 +91,7 @@ pub(crate) fn look(operator: &Operator, judge: &Judge, offer: &Offer, slack: f64
     for Candidate { name, operator, error } in all.iter().filter(|_| all.len() > 1) {
         let most = slack * considered.iter().map(counts).fold(f64::INFINITY, f64::min);
         let (time, whole) = seconds(operator, judge, most, found)?;
-        considered.push(Considered { name, time, whole, temporary_bytes: operator.temporary_bytes(), error: *error });
+        considered.push(Considered { name, time, whole, temporary_bytes: operator.temporary_bytes(), error: *error, timed: None });
     }
     Ok(Looked { all, considered })
 }

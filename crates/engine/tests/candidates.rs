@@ -1,7 +1,7 @@
 //! The sequence that is taken is the one that runs fastest: Winograd's transforms where their products save more than their memory costs.
 
 use fastrand::Rng;
-use warpsight_engine::candidates::{Offer, choose};
+use warpsight_engine::candidates::{Offer, choose, timed};
 use warpsight_engine::found::Found;
 use warpsight_engine::network::Network;
 use warpsight_engine::tune::{self, Judge};
@@ -10,9 +10,9 @@ use warpsight_generate::prune::Allowance;
 use warpsight_generate::{Operator, Passes, ScheduleFamily, candidates};
 use warpsight_graph::Plan;
 use warpsight_ir::profile::{Fact, Source};
-use warpsight_ir::{KnobValue, Profile, Seconds, profile};
+use warpsight_ir::{KnobValue, Profile, Seconds, Times, profile};
 use warpsight_predict::KernelModel;
-use warpsight_run::{DeviceLimits, Options};
+use warpsight_run::{Device, DeviceError, DeviceInfo, DeviceLimits, Job, JobResult, MemorySpec, Options, Session};
 
 fn adreno640() -> Profile {
     known("adreno640")
@@ -129,4 +129,53 @@ fn fully_connected_layers_share_reductions_where_results_are_few() {
             assert!(own.0 <= 1.25 * least, "{k} x {m}: {own:?}, weights take {least}");
         }
     }
+}
+
+/// A device on which the first kernel that is timed takes a second, and every other one a microsecond.
+struct Slow {
+    inner: Box<dyn Device>,
+    timed: usize,
+}
+
+impl Device for Slow {
+    fn info(&self) -> &DeviceInfo {
+        self.inner.info()
+    }
+    fn open<'a>(&'a mut self, memory: &[MemorySpec]) -> Result<Box<dyn Session + 'a>, DeviceError> {
+        self.inner.open(memory)
+    }
+    fn run(&mut self, job: &Job) -> Result<JobResult, DeviceError> {
+        let mut result = self.inner.run(job)?;
+        self.timed += 1;
+        let time = Seconds(if self.timed == 1 { 1.0 } else { 1e-6 });
+        result.timed.times.iter_mut().for_each(|times| *times = Times::alike(time, 1));
+        Ok(result)
+    }
+}
+
+/// Where several may be timed, of sequences, too: the model's first choice gives way to what is faster here.
+#[test]
+fn what_is_faster_here_is_taken() {
+    let profile = adreno640();
+    let judge = judge(&profile);
+    let operator = parse_operator("softmax n=64 c=400").expect("an operator");
+    let limits = DeviceLimits::default();
+    let offer = Offer { limits: &limits, names: None };
+    let first = choose(&operator, &judge, &offer).expect("one");
+    let mut device = Slow { inner: warpsight_run::open("sim:adreno640", &Options::default()).expect("is there"), timed: 0 };
+    let mut asked = vec![];
+    let mut goes_on = |name| {
+        asked.push(name);
+        true
+    };
+    let rng = &mut fastrand::Rng::with_seed(3);
+    // One kernel of each is timed, of the model's choice the slow one.
+    let found = timed::choose(&operator, &judge, &offer, (&mut device, rng), &mut |_, _| Ok(()), &mut goes_on).expect("one");
+    assert_eq!(asked[0], first.taken.name, "the nearest first");
+    assert!(asked.len() > 1 && found.taken.name != first.taken.name, "{asked:?}: {}", found.taken.name);
+    let time = |name: &str| found.considered.iter().find(|own| own.name == name).and_then(|own| own.timed).expect("timed").0.0;
+    assert!(time(first.taken.name) >= 1.0);
+    let least = asked.iter().map(|name| time(name)).fold(f64::INFINITY, f64::min);
+    assert_eq!(time(found.taken.name), least);
+    assert!(least < 1e-3);
 }

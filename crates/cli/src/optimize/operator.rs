@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 use std::collections::HashSet;
 use std::path::Path;
 use warpsight_engine::EngineError;
-use warpsight_engine::candidates::{self, Chosen, Offer};
+use warpsight_engine::candidates::{self, Chosen, Offer, timed};
 use warpsight_engine::network::Network;
 use warpsight_engine::tune::{self, Attempt, Candidates, Judge, Tuned};
 use warpsight_engine::verify::{Trial, check_operator};
@@ -77,8 +77,24 @@ pub fn run(text: &str, args: &Args, target: &mut Target, record: &mut Record, mu
         check_operator(&operator, &target.device.info().limits)?;
     }
     let judging = Judging::new(target, args.top, args.runs);
-    let offer = Offer { limits: &target.device.info().limits, names: args.sequences.as_deref() };
-    let chosen = candidates::choose(&operator, &judging.judge(&target.profile), &offer)?;
+    let limits = target.device.info().limits.clone();
+    let offer = Offer { limits: &limits, names: args.sequences.as_deref() };
+    let judge = judging.judge(&target.profile);
+    // Several are timed of sequences, too; a search over everything does so by itself.
+    let chosen = if judge.top > 1 && args.dump.is_none() && args.search != Search::Exhaustive {
+        let bar = progress::parts("timing sequences");
+        let mut goes_on = |name: &'static str| {
+            bar.set_message(name);
+            !progress::interrupted()
+        };
+        let mut observe = |family: &ScheduleFamily, attempt: &Attempt| record.attempt(family, attempt);
+        let mut rng = fastrand::Rng::new();
+        let chosen = timed::choose(&operator, &judge, &offer, (&mut *target.device, &mut rng), &mut observe, &mut goes_on)?;
+        bar.finish_and_clear();
+        chosen
+    } else {
+        candidates::choose(&operator, &judge, &offer)?
+    };
     match kernels(text, &operator, &chosen, args, target, record, &mut trace, json) {
         Err(failure) if chosen.taken.operator != operator && failure.kind == Kind::NothingVerified => {
             given_up(&failure);

@@ -40,6 +40,8 @@ pub fn considered(all: &[Considered]) -> Value {
             "whole": own.whole,
             "temporary_bytes": own.temporary_bytes,
             "expected_error": own.error,
+            "time_s": own.timed.map(|time| time.0),
+            "time_source": own.timed.map(|time| time.1),
         })
     };
     all.iter().map(one).collect()
@@ -59,7 +61,8 @@ pub fn print(taken: &str, all: &[Considered]) -> Result<(), Failure> {
         } else {
             String::new()
         };
-        format!("{} {whole}{time}{between}", own.name)
+        let timed = own.timed.map_or(String::new(), |(time, source)| format!(", {} us ({})", micros(time), source.name()));
+        format!("{} {whole}{time}{between}{timed}", own.name)
     };
     let shown: Vec<String> = all.iter().map(one).collect();
     out(format_args!("computed as {taken}; predicted: {}", shown.join("; ")))

@@ -1,0 +1,86 @@
+//! Which of an operator's sequences is taken where several may be timed: the fastest of those that the model expects to be close.
+
+use super::{Chosen, Considered, Offer, choose_within, offered};
+use crate::EngineError;
+use crate::found::Found;
+use crate::network::{Doing, Network};
+use crate::tune::{self, Attempt, Judge};
+use fastrand::Rng;
+use warpsight_generate::{Operator, ScheduleFamily};
+use warpsight_graph::Plan;
+use warpsight_ir::{Seconds, TimeSource};
+use warpsight_run::Device;
+
+/// Sequences that the model expects to take more than this times what the one it chose does are not timed, nor are more than so many.
+const CLOSE: f64 = 1.5;
+const MOST: usize = 4;
+
+/// Times the sequences that are close to the one that the model chose, each with as many configurations of its kernels as the judge times, and takes the
+/// fastest; the model's where the device has no clock, or none of them works. What each took stands in [`Considered::timed`].
+///
+/// # Errors
+/// As of [`super::choose`]; those of the device that no other kernel escapes, and [`EngineError::Interrupted`] where `goes_on` says so.
+pub fn choose(
+    operator: &Operator,
+    judge: &Judge,
+    offer: &Offer,
+    (device, rng): (&mut dyn Device, &mut Rng),
+    observe: &mut dyn FnMut(&ScheduleFamily, &Attempt) -> Result<(), EngineError>,
+    goes_on: &mut dyn FnMut(&'static str) -> bool,
+) -> Result<Chosen, EngineError> {
+    let mut chosen = choose_within(operator, judge, offer, CLOSE)?;
+    let predicted = |own: &Considered| own.time.filter(|_| own.whole).map(|time| time.0);
+    let first = chosen.considered.iter().find(|own| own.name == chosen.taken.name).and_then(predicted);
+    let Some(most) = first.filter(|_| device.info().clock.is_some()).map(|first| CLOSE * first) else { return Ok(chosen) };
+    let mut close: Vec<usize> = (0..chosen.considered.len()).collect();
+    close.retain(|&own| predicted(&chosen.considered[own]).is_some_and(|time| time <= most));
+    close.sort_by(|&a, &b| predicted(&chosen.considered[a]).unwrap_or(most).total_cmp(&predicted(&chosen.considered[b]).unwrap_or(most)));
+    close.truncate(MOST);
+    if close.len() < 2 {
+        return Ok(chosen);
+    }
+    let all = offered(operator, offer);
+    let mut least = f64::INFINITY;
+    for position in close {
+        let name = chosen.considered[position].name;
+        if !goes_on(name) {
+            return Err(EngineError::Interrupted);
+        }
+        let Some(candidate) = all.iter().find(|own| own.name == name) else { continue };
+        let time = match taken(operator, &candidate.operator, judge, device, rng, observe) {
+            Err(EngineError::NothingVerified { .. } | EngineError::NoPlace { .. }) => None,
+            time => time?,
+        };
+        chosen.considered[position].timed = time;
+        if let Some((time, _)) = time.filter(|time| time.0.0 < least) {
+            (least, chosen.taken) = (time.0, candidate.clone());
+        }
+    }
+    Ok(chosen)
+}
+
+/// What the kernels of a sequence take on a device, one after another, with the gaps between them.
+fn taken(
+    operator: &Operator,
+    sequence: &Operator,
+    judge: &Judge,
+    device: &mut dyn Device,
+    rng: &mut Rng,
+    observe: &mut dyn FnMut(&ScheduleFamily, &Attempt) -> Result<(), EngineError>,
+) -> Result<Option<(Seconds, TimeSource)>, EngineError> {
+    // A kernel by itself has its tensors wherever it likes, as it will run.
+    if let (Some(step), 1) = (sequence.kernels().next(), sequence.steps.len()) {
+        let family = ScheduleFamily::by(step.clone(), judge.passes);
+        let (_, ranked) = tune::rank_all(&family, judge)?;
+        return Ok(tune::choose(&family, &ranked, judge, device, rng, &mut |attempt| observe(&family, attempt))?.time);
+    }
+    let mut plan = Plan::of_operator(operator, |n| (0..n).map(|_| rng.f64() * 2.0 - 1.0).collect());
+    if sequence != operator {
+        plan.replace(0, sequence.clone());
+    }
+    let network = Network::by(&plan, judge.passes)?;
+    let choice = network.optimize(judge, &Found::default(), device, rng, observe, &mut |_: Doing, _| true)?;
+    let times = network.steps.iter().map(|step| choice.tuned[&network.key(&choice.selection, step)].time);
+    let sum = times.reduce(|sum, own| sum.zip(own).map(|(sum, own)| (sum.0 + own.0, own.1))).flatten();
+    Ok(sum.map(|(time, source)| (time + judge.profile.gaps(network.steps.len()), source)))
+}

@@ -16,7 +16,7 @@ use warpsight_engine::network::{Choice, Doing, Key, Network, Run, Selected, Sele
 use warpsight_engine::settle::{self, Taken};
 use warpsight_files::FileError;
 use warpsight_generate::operators::DTYPES;
-use warpsight_generate::{ExprKey, Place};
+use warpsight_generate::{ExprKey, Passes, Place};
 use warpsight_graph::{CardError, Graph, GraphError, InputShape, Model, ModelCard, Plan, simplify};
 use warpsight_ir::{Config, Scalar};
 use warpsight_learn::subject_hash;
@@ -165,24 +165,17 @@ pub struct Settled {
 }
 
 impl Settled {
-    /// A plan whose operators stay.
-    pub fn as_it_is(plan: &Plan) -> Self {
+    /// A plan whose operators stay; kernels of other passes are others to the store.
+    pub fn as_it_is(plan: &Plan, passes: Passes) -> Self {
         let operators: Vec<String> = plan.operators.iter().map(|op| line(&ExprKey::of_operator(&op.operator))).collect();
-        Self {
-            subject: format!("network\n{}", operators.join("\n")),
-            taken: vec![],
-            saved: None,
-            found: Found::default(),
-            took: Duration::ZERO,
-        }
+        let subject = format!("network\n{}{passes}", operators.join("\n"));
+        Self { subject, taken: vec![], saved: None, found: Found::default(), took: Duration::ZERO }
     }
 
     /// Puts the sequences that the model expects to be the fastest in place of a plan's operators.
     pub fn anew(plan: &mut Plan, judging: &Judging, target: &Target, names: Option<&[String]>) -> Result<Self, Failure> {
         let start = Instant::now();
-        let mut settled = Self::as_it_is(plan);
-        // Kernels of other passes are not those that `run` asks for.
-        settled.subject += &target.passes.to_string();
+        let mut settled = Self::as_it_is(plan, target.passes);
         let offer = Offer { limits: &target.device.info().limits, names };
         settled.taken = settle::settle(plan, &judging.judge(&target.profile), &offer, &settled.found)?;
         settled.took = start.elapsed();
@@ -200,7 +193,7 @@ impl Settled {
 
     /// The same as in an earlier optimization of the network for the same device and driver, where the store has one; else anew.
     pub fn again(plan: &mut Plan, judging: &Judging, target: &Target, record: &Record) -> Result<Self, Failure> {
-        let settled = Self::as_it_is(plan);
+        let settled = Self::as_it_is(plan, target.passes);
         let saved: Option<Saved> = record.last_network(&settled.subject)?.and_then(|json| serde_json::from_str(&json).ok());
         match saved.as_ref().and_then(|saved| settle::restore(plan, &saved.candidates)) {
             Some(taken) => Ok(Self { taken, saved, ..settled }),

@@ -14,16 +14,17 @@ use crate::failure::Failure;
 use crate::names::named;
 use crate::network::NetworkArgs;
 use crate::record::StoreArgs;
+use crate::target::TargetArgs;
 use crate::target::model::Model;
-use crate::target::{Target, TargetArgs};
+use crate::target::passes::PassArgs;
 use clap::ValueEnum;
 use clap::builder::PossibleValuesParser;
 use std::path::PathBuf;
 use trace::Trace;
 use warpsight_engine::search::guided::Strategy;
 use warpsight_engine::tune::AUTO;
+use warpsight_generate::Lowering;
 use warpsight_generate::operators::is_open;
-use warpsight_generate::{Lowering, Pass};
 use warpsight_ir::Meanwhile;
 
 /// Choose, verify and time the best kernels for a network or one operator, and write them out.
@@ -74,12 +75,8 @@ pub struct Args {
     /// Sequences of kernels that operators may be computed by, in place of all; an operator that has none of these stays as it is.
     #[arg(long, value_name = "NAME,…", value_delimiter = ',', ignore_case = true, value_parser = PossibleValuesParser::new(sequences::NAMES))]
     pub sequences: Option<Vec<String>>,
-    /// What kernels are made without, to see what it gains: what work-items of a group meet for, or a pass of lowering.
-    #[arg(long, value_name = "WHAT,…", value_delimiter = ',', value_enum, ignore_case = true)]
-    without: Vec<Without>,
-    /// Passes of lowering that are not applied by default.
-    #[arg(long, value_name = "WHAT,…", value_delimiter = ',', value_enum, ignore_case = true)]
-    with: Vec<With>,
+    #[command(flatten)]
+    passes: PassArgs,
     /// Print the best configuration after this step of lowering, and nothing else (with --op).
     #[arg(long, value_name = "STEP", conflicts_with_all = ["model", "search", "budget", "seed", "top", "runs", "out", "accesses", "trace"],
         value_parser = named(&Lowering::ALL.map(|stage| (stage.name(), stage))))]
@@ -191,65 +188,6 @@ fn top(text: &str) -> Result<u32, String> {
     }
 }
 
-/// What work-items of a group meet for, and passes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Without {
-    /// Copies of inputs to local memory, which the work-items of a group make together.
-    Copies,
-    /// Reductions that work-items share and combine in local memory.
-    Shares,
-    /// Tensors in images.
-    #[value(name = "set_image", alias = "set-image")]
-    SetImage,
-    /// Scalars beside vectors: each becomes a vector in private memory first.
-    Autobroadcast,
-    /// Common parts of addresses: texels are found by quotient and remainder of a linear index, each anew.
-    Addresses,
-    /// Common parts of bounds.
-    Bounds,
-    /// Whether a buffer is read or written, and that none shares its memory.
-    Qualifiers,
-}
-
-impl Without {
-    fn apply(self, target: &mut Target) {
-        let pass = match self {
-            Self::Copies => return target.allowance.meeting.copies = false,
-            Self::Shares => return target.allowance.meeting.shares = false,
-            Self::SetImage => Pass::SetImage,
-            Self::Autobroadcast => Pass::Autobroadcast,
-            Self::Addresses => Pass::Addresses,
-            Self::Bounds => Pass::Bounds,
-            Self::Qualifiers => Pass::Qualifiers,
-        };
-        target.passes = target.passes.set(pass, false);
-    }
-}
-
-/// Passes that are not applied by default.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum With {
-    /// Texels in columns and in blocks of 2, 4 and 8, beside rows.
-    Patterns,
-    /// Matrices in panels, and pictures with all channels side by side, beside rows, blocks of channels and texels.
-    Strips,
-    /// Zeros around images come from their samplers where these see every index beyond a tensor, and no bound is asked for them.
-    Sampler,
-    /// Multiples of a loop's variable become sums from trip to trip.
-    Strength,
-}
-
-impl With {
-    fn pass(self) -> Pass {
-        match self {
-            Self::Patterns => Pass::Patterns,
-            Self::Strips => Pass::Strips,
-            Self::Sampler => Pass::Sampler,
-            Self::Strength => Pass::Strength,
-        }
-    }
-}
-
 /// Runs the verb.
 pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
     if args.model.is_some() && args.search == Search::Exhaustive {
@@ -264,10 +202,7 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
     let trace = args.trace.as_deref().map(|file| Trace::begin(file, &args.target.device)).transpose()?;
     let mut target = args.target.open()?;
     target.model = args.judged_by;
-    args.without.iter().for_each(|what| what.apply(&mut target));
-    for what in &args.with {
-        target.passes = target.passes.set(what.pass(), true);
-    }
+    args.passes.apply(&mut target);
     if args.op.as_deref().is_some_and(is_open) {
         dynamic::one_shape_only(args)?;
     }

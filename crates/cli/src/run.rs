@@ -6,6 +6,7 @@ use crate::record::StoreArgs;
 use crate::report::{clean, micros, out};
 use crate::target::TargetArgs;
 use crate::target::judging::Judging;
+use crate::target::passes::PassArgs;
 use crate::{npy, progress};
 use image::ImageReader;
 use serde_json::json;
@@ -39,6 +40,8 @@ pub struct Args {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     repeat: Option<u32>,
     #[command(flatten)]
+    passes: PassArgs,
+    #[command(flatten)]
     target: TargetArgs,
     #[command(flatten)]
     store: StoreArgs,
@@ -64,18 +67,19 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
     let loaded = load(&args.model, &args.network)?;
     loaded.fits(&args.model)?;
     let inputs = inputs(args, &loaded)?;
-    let target = args.target.open()?;
+    let mut target = args.target.open()?;
+    args.passes.apply(&mut target);
     let mut record = args.store.open(target.device.info(), CostModel::<Kernel>::id(&KernelModel))?;
     let mut target = target.remembering(record.failed(args.target.timeout.is_some())?);
     let mut plan = loaded.plan.clone();
     let mut settled = Settled::again(&mut plan, &Judging::first(&loaded.plan, &target), &target, &record)?;
-    let mut network = Network::new(&plan)?;
+    let mut network = Network::by(&plan, target.passes)?;
     let mut rng = fastrand::Rng::new();
     let judging = Judging::first(&plan, &target);
     let selection = match select(&network, &settled, &judging, &mut target, &mut record, &mut rng) {
         Err(failure) if settled.failed(&failure) => {
-            settled = Settled::as_it_is(&loaded.plan);
-            network = Network::new(&loaded.plan)?;
+            settled = Settled::as_it_is(&loaded.plan, target.passes);
+            network = Network::by(&loaded.plan, target.passes)?;
             let judging = Judging::first(&loaded.plan, &target);
             select(&network, &settled, &judging, &mut target, &mut record, &mut rng)?
         }

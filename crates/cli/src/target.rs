@@ -2,6 +2,7 @@
 
 pub mod judging;
 pub mod model;
+pub mod passes;
 pub mod profiles;
 
 use crate::failure::{Failure, Kind};

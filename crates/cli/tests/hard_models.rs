@@ -304,3 +304,31 @@ fn networks_are_stored_in_halves_and_positions_are_not() {
     let wrong = s.run(&["optimize", &file, "--dtype", "f8"], 2);
     assert!(said(&wrong).contains("f16s"), "{}", said(&wrong));
 }
+
+/// What was optimized by other passes is found by `run` with the same passes, and by no other.
+#[test]
+fn kernels_of_other_passes_are_used_again() {
+    let s = Sandbox::new();
+    let weights = |name: &str| TensorProto {
+        name: name.into(),
+        dims: vec![32, 32],
+        data_type: tensor_proto::DataType::Float as i32,
+        float_data: (0..32 * 32).map(|n| n as f32 / 4096.0).collect(),
+        ..TensorProto::default()
+    };
+    let nodes = vec![node("MatMul", &["x", "a"], "h", vec![]), node("MatMul", &["h", "b"], "y", vec![])];
+    let file = model(&s, "two.onnx", nodes, &[8, 32], &["y"], vec![weights("a"), weights("b")]);
+    let (input, store, out) = (format!("x={}", s.npy("x.npy", "(8, 32)", &[1.0; 256])), s.text("store.sqlite"), s.text("out"));
+    // Every kernel that is tried is a sample of its own.
+    let tried = || {
+        let samples = warpsight_learn::Store::open(&store).expect("opens").samples(warpsight_learn::Filter::default()).expect("reads");
+        samples.iter().filter(|own| own.sample.kind == warpsight_ir::SubjectKind::Program).count()
+    };
+    s.run(&["optimize", &file, "--with", "strips", "--store", &store], 0);
+    let once = tried();
+    let run = |with: &[&str]| s.run(&[&["run", &file, "--input", &input, "--output", &out, "--store", &store], with].concat(), 0);
+    run(&["--with", "strips"]);
+    assert_eq!(tried(), once);
+    run(&[]);
+    assert!(tried() > once, "made as usual, these are others");
+}

@@ -35,7 +35,7 @@ pub fn run(path: &Path, args: &Args, target: &mut Target, record: &mut Record, j
     let settled = Settled::anew(&mut plan, &judging, target, args.sequences.as_deref())?;
     match settle_on(path, &loaded, &plan, &settled, (args, json), target, record) {
         Err(failure) if settled.failed(&failure) => {
-            settle_on(path, &loaded, &loaded.plan, &Settled::as_it_is(&loaded.plan), (args, json), target, record)
+            settle_on(path, &loaded, &loaded.plan, &Settled::as_it_is(&loaded.plan, target.passes), (args, json), target, record)
         }
         done => done,
     }

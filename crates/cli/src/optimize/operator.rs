@@ -215,7 +215,8 @@ fn sequence(
     let network = Network::by(&plan, target.passes)?;
     let reference = Reference { values: &|inputs| whole.evaluate_f64(inputs), work: whole.work(), most: EVALUATED };
     let judging = Judging::new(target, args.top, args.runs);
-    let done = network::optimize(&network, &Settled::as_it_is(&plan), &reference, &direct.kind, (args, &judging), target, record)?;
+    let done =
+        network::optimize(&network, &Settled::as_it_is(&plan, target.passes), &reference, &direct.kind, (args, &judging), target, record)?;
     if let Some(trace) = trace.take() {
         trace.write(text, &[network.job(&done.choice.selection, &done.inputs).job])?;
     }

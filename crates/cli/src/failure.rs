@@ -178,7 +178,8 @@ impl From<EngineError> for Failure {
     fn from(error: EngineError) -> Self {
         match error {
             EngineError::Device(error) => error.into(),
-            EngineError::NothingVerified { .. } | EngineError::NoPlace { .. } => Self::new(Kind::NothingVerified, error.to_string()),
+            EngineError::NothingVerified { ref name, .. } => Self::new(Kind::NothingVerified, error.to_string()).at(name.clone()),
+            EngineError::NoPlace { .. } => Self::new(Kind::NothingVerified, error.to_string()),
             EngineError::Store(message) => Self::new(Kind::Io, message),
             EngineError::Interrupted => Self::new(Kind::Interrupted, error.to_string())
                 .help("samples taken so far are kept; an exhaustive search goes on where it stopped"),

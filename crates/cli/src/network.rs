@@ -182,13 +182,20 @@ impl Settled {
         Ok(settled)
     }
 
-    /// Whether something failed that need not fail with the operators as they are: of a sequence no kernel works on this driver. Says so.
-    pub fn failed(&self, failure: &Failure) -> bool {
-        let failed = failure.kind == Kind::NothingVerified && !self.taken.is_empty();
-        if failed {
-            given_up(failure);
+    /// What is left of a plan, as it was before sequences were put into it, without the one of which no kernel works on this driver, or without all where
+    /// that is not one's alone: with the plan. `None` where something else failed, or operators are as they are. Says so.
+    pub fn without(self, failure: &Failure, plan: &Plan, passes: Passes) -> Option<(Plan, Self)> {
+        if failure.kind != Kind::NothingVerified || self.taken.is_empty() {
+            return None;
         }
-        failed
+        given_up(failure);
+        let failed = |own: &&Taken| failure.place.as_ref() == Some(&plan.operators[own.position].name);
+        let left = |own: &Taken| (!failed(&own)).then(|| (own.position, own.name.clone()));
+        let others = if self.taken.iter().any(|own| failed(&own)) { self.taken.iter().filter_map(left).collect() } else { vec![] };
+        let mut whole = plan.clone();
+        // What was offered is offered.
+        let taken = settle::restore(&mut whole, &others).unwrap_or_default();
+        Some((whole, Self { taken, found: self.found, ..Self::as_it_is(plan, passes) }))
     }
 
     /// The same as in an earlier optimization of the network for the same device and driver, where the store has one; else anew.
@@ -204,7 +211,7 @@ impl Settled {
 
 /// Says that no kernel of a sequence that an operator was replaced by works on this driver.
 pub fn given_up(failure: &Failure) {
-    report::note(format_args!("{failure}; operators are now computed as they are"));
+    report::note(format_args!("{failure}; it is now computed as it is"));
 }
 
 /// The kernels of an earlier optimization of the same network for the same device and driver, where the store has one and every

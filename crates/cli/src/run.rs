@@ -73,17 +73,19 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
     let mut target = target.remembering(record.failed(args.target.timeout.is_some())?);
     let mut plan = loaded.plan.clone();
     let mut settled = Settled::again(&mut plan, &Judging::first(&loaded.plan, &target), &target, &record)?;
-    let mut network = Network::by(&plan, target.passes)?;
     let mut rng = fastrand::Rng::new();
-    let judging = Judging::first(&plan, &target);
-    let selection = match select(&network, &settled, &judging, &mut target, &mut record, &mut rng) {
-        Err(failure) if settled.failed(&failure) => {
-            settled = Settled::as_it_is(&loaded.plan, target.passes);
-            network = Network::by(&loaded.plan, target.passes)?;
-            let judging = Judging::first(&loaded.plan, &target);
-            select(&network, &settled, &judging, &mut target, &mut record, &mut rng)?
+    let (network, selection) = loop {
+        let network = Network::by(&plan, target.passes)?;
+        let judging = Judging::first(&plan, &target);
+        let failure = match select(&network, &settled, &judging, &mut target, &mut record, &mut rng) {
+            Ok(selection) => break (network, selection),
+            Err(failure) => failure,
+        };
+        drop(network);
+        match settled.without(&failure, &loaded.plan, target.passes) {
+            Some(left) => (plan, settled) = left,
+            None => return Err(failure),
         }
-        selection => selection?,
     };
     let bar = progress::bar(1, "run");
     bar.set_message("running all kernels");

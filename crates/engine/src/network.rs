@@ -236,7 +236,11 @@ impl<'a> Network<'a> {
             let list = ranked.get(&key).map_or(&[][..], Vec::as_slice);
             let observer: &mut Observer = &mut |attempt| observe(family, attempt);
             let again = |tight: &Judge| tune::search_one(family, tight, |config| pattern_of(family, config).as_ref() == Some(&key.1));
-            let best = tune::choose_fitting(family, list, judge, device, rng, observer, again)?;
+            let best = tune::choose_fitting(family, list, judge, device, rng, observer, again).map_err(|error| match error {
+                // Families are numbered; whoever reads this knows operators.
+                EngineError::NothingVerified { tried, first, .. } => EngineError::NothingVerified { name: step.name.clone(), tried, first },
+                other => other,
+            })?;
             tuned.insert(key, best);
         }
         let kernels = tuned.iter().map(|(key, own)| (key.clone(), Selected::of(own))).collect();

@@ -32,12 +32,16 @@ pub fn run(path: &Path, args: &Args, target: &mut Target, record: &mut Record, j
     let loaded = load(path, &args.network)?;
     let mut plan = loaded.plan.clone();
     let judging = Judging::in_pass(&plan, target, args.top, args.runs);
-    let settled = Settled::anew(&mut plan, &judging, target, args.sequences.as_deref())?;
-    match settle_on(path, &loaded, &plan, &settled, (args, json), target, record) {
-        Err(failure) if settled.failed(&failure) => {
-            settle_on(path, &loaded, &loaded.plan, &Settled::as_it_is(&loaded.plan, target.passes), (args, json), target, record)
+    let mut settled = Settled::anew(&mut plan, &judging, target, args.sequences.as_deref())?;
+    loop {
+        let failure = match settle_on(path, &loaded, &plan, &settled, (args, json), target, record) {
+            Err(failure) => failure,
+            done => return done,
+        };
+        match settled.without(&failure, &loaded.plan, target.passes) {
+            Some(left) => (plan, settled) = left,
+            None => return Err(failure),
         }
-        done => done,
     }
 }
 

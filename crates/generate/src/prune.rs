@@ -198,7 +198,7 @@ pub fn cut(family: &ScheduleFamily, configs: impl Iterator<Item = Config>, allow
     let mut pruned = prune(family, configs, allow);
     let judged: Vec<(Config, Facts)> = match rule {
         Rule::None => (&mut pruned).map(|(config, _)| (config, Facts::default())).collect(),
-        _ => (&mut pruned).map(|(config, outline)| (config, Facts::of(&outline, on.warp()))).collect(),
+        _ => (&mut pruned).map(|(config, outline)| (config, Facts::of(&outline.in_lane_order(on.lanes), on.warp()))).collect(),
     };
     let nearest = pruned.nearest.filter(|_| judged.is_empty());
     let mut cut = Cut { dropped: pruned.dropped, nearest, ..Cut::default() };

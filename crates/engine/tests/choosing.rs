@@ -2,6 +2,8 @@
 
 #[path = "../examples/choose/cases.rs"]
 mod cases;
+#[path = "../examples/choose/kept.rs"]
+mod kept;
 
 use cases::{Most, OPERATORS, drawn};
 use warpsight_engine::search::times;
@@ -131,4 +133,18 @@ fn spaces_are_large_enough() {
     }
     let small = ScheduleFamily::new(kernel("gather rows=10 c=9 n=6"));
     assert_eq!(small.count(), small.configs().count());
+}
+
+/// Times that are kept are of silicon as it is, whatever it is called.
+#[test]
+fn kept_times_are_of_one_silicon() {
+    let family = ScheduleFamily::new(parse_operator("matmul m=32 n=64 k=48").expect("an operator").steps.remove(0));
+    let configs = family.some(20);
+    let own = Sim::open("adreno740").expect("is there").simulator().silicon().clone();
+    let mut faster = own.clone();
+    faster.core.clock *= 1.01;
+    let name = kept::name(&own, &family, &configs);
+    assert_eq!(kept::name(&own.clone(), &family, &configs), name);
+    assert_ne!(kept::name(&faster, &family, &configs), name);
+    assert_ne!(kept::name(&own, &family, &configs[1..]), name);
 }

@@ -13,6 +13,7 @@
 
 mod cases;
 mod judged;
+mod kept;
 mod kinds;
 mod page;
 

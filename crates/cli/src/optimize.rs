@@ -23,7 +23,7 @@ use trace::Trace;
 use warpsight_engine::search::guided::Strategy;
 use warpsight_engine::tune::AUTO;
 use warpsight_generate::operators::is_open;
-use warpsight_generate::{Lowering, Pass};
+use warpsight_generate::{Lowering, Meeting, Pass};
 use warpsight_ir::Meanwhile;
 
 /// Choose, verify and time the best kernels for a network or one operator, and write them out.
@@ -217,6 +217,13 @@ impl Without {
             Self::Copies => return target.allowance.meeting.copies = false,
             Self::Shares => return target.allowance.meeting.shares = false,
             Self::SetImage => Pass::SetImage,
+impl Args {
+    /// What work-items may meet for as far as is asked for.
+    fn meeting(&self) -> Meeting {
+        Meeting { copies: !self.without.contains(&Without::Copies), shares: !self.without.contains(&Without::Shares) }
+    }
+}
+
             Self::Autobroadcast => Pass::Autobroadcast,
             Self::Addresses => Pass::Addresses,
             Self::Bounds => Pass::Bounds,

@@ -105,6 +105,10 @@ pub struct Args {
     pub import_kernel_tuner: Option<PathBuf>,
     /// Draw the network as a page: layers in order, predicted beside timed, what limits each, memory between kernels.
     #[arg(long, value_name = "FILE", conflicts_with = "op")]
+    /// Also puts the rows into the store, as times of this device that no kernel was verified by: searches take them for known and learn from them,
+    /// and verify and time anew what they choose.
+    #[arg(long, requires = "import_kernel_tuner")]
+    pub keep_imported: bool,
     pub html: Option<PathBuf>,
     #[command(flatten)]
     store: StoreArgs,
@@ -278,8 +282,8 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
     if args.op.as_deref().is_some_and(is_open) {
         dynamic::one_shape_only(args)?;
     }
-    if let (Some(file), Some(text)) = (&args.import_kernel_tuner, &args.op) {
-        return operator::compare(file, text, args, &target, json);
+    if let (Some(file), Some(text), false) = (&args.import_kernel_tuner, &args.op, args.keep_imported) {
+        return operator::compare(file, text, args, &target, None, json);
     }
     let mut record = args.store.open(target.device.info(), target.model.get(Meanwhile::default()).id())?;
     match (&args.op, &args.model) {
@@ -289,3 +293,6 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
         (None, None) => Err(Failure::input("name a model or an operator")),
     }
 }
+    if let (Some(file), Some(text)) = (&args.import_kernel_tuner, &args.op) {
+        return operator::compare(file, text, args, &target, Some(&mut record), json);
+    }

@@ -63,7 +63,8 @@ pub struct Args {
     /// Configurations that a search times: some 6,000 to 12,000 by chance, the same ones each time, or all.
     #[arg(long, value_enum, ignore_case = true, default_value = "default")]
     pub space: Space,
-    /// Configurations that are left out though the device can run them (with --op; of operators of several kernels where everything is timed).
+    /// Configurations that are left out though the device can run them (with --op; of a sequence of several kernels with --search
+    /// exhaustive alone).
     #[arg(long, value_enum, ignore_case = true, default_value = "none", value_name = "RULE", conflicts_with = "model")]
     pub prune: Prune,
     /// Count what each reason drops of every legal configuration and what each criterion speaks against, and do nothing else (with --op, of the

@@ -112,6 +112,11 @@ fn kernels(
 ) -> Result<(), Failure> {
     let operator = &chosen.taken.operator;
     if args.dump.is_none() && operator.steps.len() > 1 {
+        if args.prune != Prune::None && args.search != Search::Exhaustive {
+            let said = format!("--prune is of one kernel where not everything is timed, and `{}` is several", chosen.taken.name);
+            return Err(Failure::input(said)
+                .help("--sequences names a sequence of one kernel; --search exhaustive prunes the space of each kernel"));
+        }
         return sequence(text, direct, chosen, args, target, record, trace, json);
     }
     let judging = Judging::new(target, args.top, args.runs);

@@ -60,7 +60,8 @@ pub struct Args {
     /// What such a search draws: the same for one seed and one store [default: 1].
     #[arg(long, value_name = "S")]
     pub seed: Option<u64>,
-    /// Configurations that a search times: some 6,000 to 12,000 by chance, the same ones each time, or all.
+    /// Configurations that are timed where all are: some 6,000 to 12,000 by chance, the same ones each time, or every legal one, those with texels in
+    /// columns and blocks (--with patterns) among them.
     #[arg(long, value_enum, ignore_case = true, default_value = "default")]
     pub space: Space,
     /// Configurations that are left out though the device can run them (with --op; of a sequence of several kernels with --search
@@ -104,12 +105,12 @@ pub struct Args {
     /// of ten take, and the ranking. Nothing is run (with --op).
     #[arg(long, value_name = "FILE", conflicts_with_all = ["model", "search", "top", "runs", "dump", "out", "accesses", "trace", "prune", "export_kernel_tuner"])]
     pub import_kernel_tuner: Option<PathBuf>,
-    /// Draw the network as a page: layers in order, predicted beside timed, what limits each, memory between kernels.
-    #[arg(long, value_name = "FILE", conflicts_with = "op")]
     /// Also puts the rows into the store, as times of this device that no kernel was verified by: searches take them for known and learn from them,
     /// and verify and time anew what they choose.
     #[arg(long, requires = "import_kernel_tuner")]
     pub keep_imported: bool,
+    /// Draw the network as a page: layers in order, predicted beside timed, what limits each, memory between kernels.
+    #[arg(long, value_name = "FILE", conflicts_with = "op")]
     pub html: Option<PathBuf>,
     #[command(flatten)]
     store: StoreArgs,
@@ -171,7 +172,7 @@ impl Search {
 pub enum Space {
     /// All where there are few, else one in so many.
     Default,
-    /// Every legal one.
+    /// Every legal one, with all patterns of texels.
     Full,
 }
 
@@ -216,12 +217,6 @@ enum Without {
     Qualifiers,
 }
 
-impl Without {
-    fn apply(self, target: &mut Target) {
-        let pass = match self {
-            Self::Copies => return target.allowance.meeting.copies = false,
-            Self::Shares => return target.allowance.meeting.shares = false,
-            Self::SetImage => Pass::SetImage,
 impl Args {
     /// What work-items may meet for as far as is asked for.
     fn meeting(&self) -> Meeting {
@@ -229,6 +224,12 @@ impl Args {
     }
 }
 
+impl Without {
+    fn apply(self, target: &mut Target) {
+        let pass = match self {
+            Self::Copies => return target.allowance.meeting.copies = false,
+            Self::Shares => return target.allowance.meeting.shares = false,
+            Self::SetImage => Pass::SetImage,
             Self::Autobroadcast => Pass::Autobroadcast,
             Self::Addresses => Pass::Addresses,
             Self::Bounds => Pass::Bounds,
@@ -272,6 +273,9 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
         return Err(Failure::input("--budget and --seed are of searches that try some configurations")
             .help("--search random, evolutionary or anneal is one"));
     }
+    if args.space == Space::Full && args.search != Search::Exhaustive {
+        return Err(Failure::input("--space says which configurations are timed where all are").help("--search exhaustive times them"));
+    }
     // What cannot be traced or written is said before anything is chosen.
     let trace = args.trace.as_deref().map(|file| Trace::begin(file, &args.target.device)).transpose()?;
     let mut target = args.target.open()?;
@@ -280,6 +284,9 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
     for what in &args.with {
         target.passes = target.passes.set(what.pass(), true);
     }
+    if args.space == Space::Full {
+        target.passes = target.passes.set(Pass::Patterns, true);
+    }
     if args.op.as_deref().is_some_and(is_open) {
         dynamic::one_shape_only(args)?;
     }
@@ -287,6 +294,9 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
         return operator::compare(file, text, args, &target, None, json);
     }
     let mut record = args.store.open(target.device.info(), target.model.get(Meanwhile::default()).id())?;
+    if let (Some(file), Some(text)) = (&args.import_kernel_tuner, &args.op) {
+        return operator::compare(file, text, args, &target, Some(&mut record), json);
+    }
     match (&args.op, &args.model) {
         (Some(text), _) if is_open(text) => dynamic::run(text, args, &mut target, &mut record, json),
         (Some(text), _) => operator::run(text, args, &mut target, &mut record, trace, json),
@@ -294,6 +304,3 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
         (None, None) => Err(Failure::input("name a model or an operator")),
     }
 }
-    if let (Some(file), Some(text)) = (&args.import_kernel_tuner, &args.op) {
-        return operator::compare(file, text, args, &target, Some(&mut record), json);
-    }

@@ -613,3 +613,17 @@ fn what_is_left_is_chosen_from() {
     assert_eq!(nothing.status.code(), Some(2), "{said}");
     assert!(said.contains("least") && said.contains("l1_cache"), "{said}");
 }
+
+/// The full space has the patterns of texels, too.
+#[test]
+fn a_full_space_has_patterns() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let candidates = |more: &[&str]| {
+        let args = [&["optimize", "--op", "softmax n=4 c=8", "--sequences", "rows", "--search", "exhaustive", "--json"], more].concat();
+        let report = json(&command(&folder.path().join("s"), &args).output().expect("starts"));
+        number(&report["searched"][0]["candidates"])
+    };
+    let full = candidates(&["--space", "full"]);
+    assert!(full > candidates(&[]));
+    assert_eq!(full, candidates(&["--space", "full", "--with", "patterns"]));
+}

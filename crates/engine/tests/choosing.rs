@@ -54,8 +54,8 @@ fn picks_are_near_the_best_and_baselines_are_not() {
     }
     let mean = |all: &[f64]| all.iter().sum::<f64>() / all.len() as f64;
     println!("{all:.3?}");
-    // What it is today, and no promise: the page says where the rest is lost.
-    assert!(mean(&all[0]) <= 1.5, "{:?}", all[0]);
+    // What it is today (1.045, and 1.10 at worst) and a little more; no promise: the page says where the rest is lost.
+    assert!(mean(&all[0]) <= 1.07 && all[0].iter().all(|over| *over <= 1.13), "{:?}", all[0]);
     assert!(mean(&all[1]) > mean(&all[0]) && mean(&all[2]) > mean(&all[0]), "{all:?}");
 }
 

@@ -1,7 +1,7 @@
 """Choices without measuring beside everything timed, on GPUs of this project and on silicon that nobody has seen. Makes bench/choose.md.
 
     cargo build --release && cargo build --release -p warpsight-sim --example perturbed && cargo build --release -p warpsight-engine --example choose
-    python3 bench/choose.py [--sample] [--out bench/choose.md] [--hours 3] [--kept FOLDER]
+    python3 bench/choose.py [--sample] [--out bench/choose.md] [--hours 3] [--kept FOLDER] [--build release|debug]
 
 sim:adreno740, sim:adreno640 and sim:mali-g77 are chosen for by their profiles in profiles/, with 4 shapes of paper 000's grid and 2 near to it for
 each operator; COUNT perturbed silicons of the committed seed (the example `perturbed` of `sim`) are probed first (`warpsight probe --quick`), and have one
@@ -46,15 +46,15 @@ def run(*command: object) -> None:
         sys.exit(f"error: {' '.join(str(part) for part in command)}: {done.stderr.strip() or done.stdout.strip()}")
 
 
-def perturbed(folder: Path, count: int) -> list[Path]:
+def perturbed(options: argparse.Namespace, folder: Path, count: int) -> list[Path]:
     """Silicon files of the seed, the profile of each beside it."""
-    run(TARGET / "release/examples/perturbed", SEED, count, folder)
+    run(TARGET / options.build / "examples/perturbed", SEED, count, folder)
     files = sorted(folder.glob(f"perturbed-{SEED}-*.toml"))
     for file in files:
         if not (folder / f"sim-{file.stem}.toml").exists():
             print(f"probing {file.stem}", flush=True)
             profile = folder / f"sim-{file.stem}.toml"
-            run(TARGET / "release/warpsight", "probe", "--quick", "--seed", 1, "--device", f"sim:{file}", "--out", folder / file.stem, "--profile-out", profile)
+            run(TARGET / options.build / "warpsight", "probe", "--quick", "--seed", 1, "--device", f"sim:{file}", "--out", folder / file.stem, "--profile-out", profile)
     return files
 
 
@@ -81,12 +81,13 @@ def main() -> None:
     parser.add_argument("--out", type=Path, help="the page (default: printed)")
     parser.add_argument("--hours", type=float, default=3.0, help="no device is begun later (default: %(default)s)")
     parser.add_argument("--kept", type=Path, help="folder of perturbed silicon, its profiles, and times (default: a new one)")
+    parser.add_argument("--build", choices=["release", "debug"], default="release", help="whose programs are called (default: %(default)s)")
     options = parser.parse_args()
     begun = time.time()
     with tempfile.TemporaryDirectory() as folder:
         kept = options.kept or Path(folder)
         kept.mkdir(parents=True, exist_ok=True)
-        files = perturbed(kept, 1 if options.sample else COUNT)
+        files = perturbed(options, kept, 1 if options.sample else COUNT)
         asked = [(device, ROOT / "profiles", "1,0" if options.sample else SHAPES) for device in (DEVICES[:1] if options.sample else DEVICES)]
         asked += [(file, kept, "1,0") for file in files]
         cases, pages, late = [], [], []
@@ -97,7 +98,7 @@ def main() -> None:
             print(f"choosing on {device}", flush=True)
             page, found = Path(folder) / "page.md", Path(folder) / "cases.json"
             more = SAMPLE if options.sample else FULL
-            run(TARGET / "release/examples/choose", "--device", device, "--profiles", profiles, "--kept", kept, "--cases", shapes, *more,
+            run(TARGET / options.build / "examples/choose", "--device", device, "--profiles", profiles, "--kept", kept, "--cases", shapes, *more,
                 "--out", page, "--json", found)
             cases += json.loads(found.read_text())
             pages.append(page.read_text())
@@ -110,7 +111,7 @@ def main() -> None:
     text += "\n## All cases\n\n| devices | picks | cases | mean loss % | worst % | within 1 % | within 10 % | right (0.1 %) | best of 5: mean loss % |\n"
     text += "|---|---|---|---|---|---|---|---|---|\n"
     for name, own in groups.items():
-        for pick in own[0]["picks"] if own else ():
+        for pick in sorted(own[0]["picks"], key=lambda pick: pick != "warpsight") if own else ():
             text += row(name, own, pick)
     parts = [page[page.index("\n## sim:"):].split(PICKS) for page in pages]
     text += "".join(part[0].rstrip() + "\n" for part in parts)

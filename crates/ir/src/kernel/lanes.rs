@@ -55,7 +55,7 @@ impl Kernel {
         let mut parts: Vec<Part> = match order {
             LaneOrder::Down if lanes.len() >= 2 => vec![whole(1), whole(0)],
             LaneOrder::Tiles(across, down) if lanes.len() >= 2 => {
-                if lanes[0] % across != 0 || lanes[1] % down != 0 {
+                if !lanes[0].is_multiple_of(across) || !lanes[1].is_multiple_of(down) {
                     return Cow::Borrowed(self);
                 }
                 let within = [(0, across), (1, down)].map(|(axis, count)| Part { axis, step: 1, count });

@@ -1,7 +1,7 @@
 """Choices without measuring beside everything timed, on GPUs of this project and on silicon that nobody has seen. Makes bench/choose.md.
 
     cargo build --release && cargo build --release -p warpsight-sim --example perturbed && cargo build --release -p warpsight-engine --example choose
-    python3 bench/choose.py [--sample] [--out bench/choose.md] [--hours 3] [--kept FOLDER] [--build release|debug]
+    python3 bench/choose.py [--sample] [--out bench/choose.md] [--hours 3] [--kept FOLDER] [--silicons N] [--build release|debug]
 
 sim:adreno740, sim:adreno640 and sim:mali-g77 are chosen for by their profiles in profiles/, with 4 shapes of paper 000's grid and 2 near to it for
 each operator; COUNT perturbed silicons of the committed seed (the example `perturbed` of `sim`) are probed first (`warpsight probe --quick`), and have one
@@ -81,13 +81,14 @@ def main() -> None:
     parser.add_argument("--out", type=Path, help="the page (default: printed)")
     parser.add_argument("--hours", type=float, default=3.0, help="no device is begun later (default: %(default)s)")
     parser.add_argument("--kept", type=Path, help="folder of perturbed silicon, its profiles, and times (default: a new one)")
+    parser.add_argument("--silicons", type=int, metavar="N", help=f"perturbed ones (default: {COUNT}, of a sample 1)")
     parser.add_argument("--build", choices=["release", "debug"], default="release", help="whose programs are called (default: %(default)s)")
     options = parser.parse_args()
     begun = time.time()
     with tempfile.TemporaryDirectory() as folder:
         kept = options.kept or Path(folder)
         kept.mkdir(parents=True, exist_ok=True)
-        files = perturbed(options, kept, 1 if options.sample else COUNT)
+        files = perturbed(options, kept, options.silicons or (1 if options.sample else COUNT))
         asked = [(device, ROOT / "profiles", "1,0" if options.sample else SHAPES) for device in (DEVICES[:1] if options.sample else DEVICES)]
         asked += [(file, kept, "1,0") for file in files]
         cases, pages, late = [], [], []

@@ -89,9 +89,18 @@ impl Device for Alone {
     }
 }
 
-/// Times some of a space on a device, by a profile whose work-items have too few registers for every kernel; what the observer saw of the
-/// reference, too.
-fn timed_without_registers(device: &mut dyn Device) -> (usize, Space, Vec<Option<Seconds>>, Option<(Config, Seconds)>) {
+/// Some of a space, timed.
+struct Searched {
+    /// Configurations.
+    all: usize,
+    space: Space,
+    /// What the observer saw of the reference.
+    seen: Vec<Option<Seconds>>,
+    fastest: Option<(Config, Seconds)>,
+}
+
+/// Times some of a space on a device, by a profile whose work-items have too few registers for every kernel.
+fn timed_without_registers(device: &mut dyn Device) -> Searched {
     let mut profile = profile::builtin("adreno640").expect("is there").expect("parses");
     let few = || Fact::known(8, Source::Assumed, "a test");
     (profile.execution.registers, profile.execution.max_registers) = (few(), few());
@@ -109,14 +118,14 @@ fn timed_without_registers(device: &mut dyn Device) -> (usize, Space, Vec<Option
     let within = Within { least: Seconds(f64::INFINITY), times: search::LONGEST };
     let space = search.all(&configs, within, &|_| None, &mut |_| Ok(())).expect("times");
     let fastest = search.fastest(&space.timed).expect("verifies");
-    (configs.len(), space, seen, fastest)
+    Searched { all: configs.len(), space, seen, fastest }
 }
 
 /// What loses by a choice is told from all that a device can launch, whatever a model or a profile says of it.
 #[test]
 fn what_a_model_says_leaves_nothing_out_that_is_timed() {
     for (device, alone) in [(&mut Alone::new() as &mut dyn Device, true), (&mut Sim::open("adreno640").expect("built in"), false)] {
-        let (all, space, _, fastest) = timed_without_registers(device);
+        let Searched { all, space, fastest, .. } = timed_without_registers(device);
         assert_eq!(space.timed.len() + space.slower + space.refused + space.beyond, all);
         assert!(space.refused + space.beyond < all / 2 && space.timed.iter().all(|own| own.estimate.is_none()), "{space:?}");
         assert!(space.timed.iter().all(|own| own.exact == alone) && fastest.is_some());
@@ -130,18 +139,17 @@ fn what_a_model_says_leaves_nothing_out_that_is_timed() {
 fn what_cannot_be_launched_is_left_out() {
     let mut device = Alone::new();
     device.info.limits.max_group_size = Some(4);
-    let (all, space, ..) = timed_without_registers(&mut device);
+    let Searched { all, space, .. } = timed_without_registers(&mut device);
     assert!((1..all).contains(&space.beyond) && space.refused == 0, "{} of {all}", space.beyond);
 }
 
 /// A kernel between the others shows whether a device slows down, also where everything is timed.
 #[test]
 fn a_reference_is_timed_between_all() {
-    let (_, space, seen, _) = timed_without_registers(&mut Alone::new());
+    let Searched { space, seen, .. } = timed_without_registers(&mut Alone::new());
     let reference = space.reference.expect("one was right");
     assert_eq!(reference.times.len(), (space.timed.len() + space.refused - 1).div_ceil(9));
     assert_eq!(reference.drift().map(|drift| drift < 1e-9), Some(true), "simulated devices do not slow down");
     assert!(seen.iter().filter(|own| own.is_some()).count() + 2 > space.timed.len(), "{seen:?}");
-    let (_, space, ..) = timed_without_registers(&mut Sim::open("adreno640").expect("built in"));
-    assert!(space.reference.is_none());
+    assert!(timed_without_registers(&mut Sim::open("adreno640").expect("built in")).space.reference.is_none());
 }

@@ -6,7 +6,7 @@
 sim:adreno740, sim:adreno640 and sim:mali-g77 are chosen for by their profiles in profiles/, with 4 shapes of paper 000's grid and 2 near to it for
 each operator; COUNT perturbed silicons of the committed seed (the example `perturbed` of `sim`) are probed first (`warpsight probe --quick`), and have one
 shape each. Of each device the example `choose` times the spaces; its pages are put together, behind a table of all cases. A device that is not begun
-within the hours is named and left out; times are kept, so that the next run goes on. --sample: one shape of three operators, 60 configurations, two
+within the hours, or that is not chosen for since its probe found too little, is named and left out; times are kept, so that the next run goes on. --sample: one shape of three operators, 60 configurations, two
 devices, one of them perturbed. Every time is simulated.
 """
 
@@ -23,6 +23,8 @@ from common import ROOT, TARGET
 SEED = 20261130
 DEVICES = ["adreno740", "adreno640", "mali-g77"]
 COUNT = 6
+# For a probe at most, which takes one where nothing else runs.
+MINUTES = 6
 SHAPES = "4,2"
 FULL = ["--configs", "3000", "--macs", "2e9"]
 SAMPLE = ["--configs", "60", "--macs", "1e6", "--op", "MatMul", "--op", "DwConv2D", "--op", "SoftMax"]
@@ -40,10 +42,14 @@ Options: `{options}`
 """
 
 
+class Failed(Exception):
+    """A program that did not end well, and what it said."""
+
+
 def run(*command: object) -> None:
     done = subprocess.run([str(part) for part in command], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     if done.returncode != 0:
-        sys.exit(f"error: {' '.join(str(part) for part in command)}: {done.stderr.strip() or done.stdout.strip()}")
+        raise Failed(f"{' '.join(str(part) for part in command)}: {done.stderr.strip() or done.stdout.strip()}")
 
 
 def perturbed(options: argparse.Namespace, folder: Path, count: int) -> list[Path]:
@@ -54,7 +60,7 @@ def perturbed(options: argparse.Namespace, folder: Path, count: int) -> list[Pat
         if not (folder / f"sim-{file.stem}.toml").exists():
             print(f"probing {file.stem}", flush=True)
             profile = folder / f"sim-{file.stem}.toml"
-            run(TARGET / options.build / "warpsight", "probe", "--quick", "--seed", 1, "--device", f"sim:{file}", "--out", folder / file.stem, "--profile-out", profile)
+            run(TARGET / options.build / "warpsight", "probe", "--quick", "--minutes", MINUTES, "--seed", 1, "--device", f"sim:{file}", "--out", folder / file.stem, "--profile-out", profile)
     return files
 
 
@@ -91,7 +97,7 @@ def main() -> None:
         files = perturbed(options, kept, options.silicons or (1 if options.sample else COUNT))
         asked = [(device, ROOT / "profiles", "1,0" if options.sample else SHAPES) for device in (DEVICES[:1] if options.sample else DEVICES)]
         asked += [(file, kept, "1,0") for file in files]
-        cases, pages, late = [], [], []
+        cases, pages, late, failures = [], [], [], []
         for device, profiles, shapes in asked:
             if time.time() - begun > 3600 * options.hours:
                 late.append(str(device))
@@ -99,8 +105,13 @@ def main() -> None:
             print(f"choosing on {device}", flush=True)
             page, found = Path(folder) / "page.md", Path(folder) / "cases.json"
             more = SAMPLE if options.sample else FULL
-            run(TARGET / options.build / "examples/choose", "--device", device, "--profiles", profiles, "--kept", kept, "--cases", shapes, *more,
-                "--out", page, "--json", found)
+            try:
+                run(TARGET / options.build / "examples/choose", "--device", device, "--profiles", profiles, "--kept", kept, "--cases", shapes, *more,
+                    "--out", page, "--json", found)
+            except Failed as failed:
+                print(f"left out: {failed}", file=sys.stderr, flush=True)
+                failures.append(Path(device).stem)
+                continue
             cases += json.loads(found.read_text())
             pages.append(page.read_text())
     new = {file.stem for file in files}
@@ -109,6 +120,8 @@ def main() -> None:
     text = HEAD.format(sample=" --sample" if options.sample else "", seconds=time.time() - begun, seed=SEED, options=options_of)
     if late:
         text += f"\nNot begun in {options.hours:g} hours: {', '.join(late)}.\n"
+    if failures:
+        text += f"\nLeft out, since they could not be chosen for: {', '.join(failures)}.\n"
     text += "\n## All cases\n\n| devices | picks | cases | mean loss % | worst % | within 1 % | within 10 % | right (0.1 %) | best of 5: mean loss % |\n"
     text += "|---|---|---|---|---|---|---|---|---|\n"
     for name, own in groups.items():
@@ -124,4 +137,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except Failed as failed:
+        sys.exit(f"error: {failed}")

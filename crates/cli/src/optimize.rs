@@ -23,8 +23,8 @@ use std::path::PathBuf;
 use trace::Trace;
 use warpsight_engine::search::guided::Strategy;
 use warpsight_engine::tune::AUTO;
-use warpsight_generate::Lowering;
 use warpsight_generate::operators::is_open;
+use warpsight_generate::{Lowering, Pass};
 use warpsight_ir::Meanwhile;
 
 /// Choose, verify and time the best kernels for a network or one operator, and write them out.
@@ -61,10 +61,12 @@ pub struct Args {
     /// What such a search draws: the same for one seed and one store [default: 1].
     #[arg(long, value_name = "S")]
     pub seed: Option<u64>,
-    /// Configurations that a search times: some 6,000 to 12,000 by chance, the same ones each time, or all.
+    /// Configurations that are timed where all are: some 6,000 to 12,000 by chance, the same ones each time, or every legal one, those with texels in
+    /// columns and blocks (--with patterns) among them.
     #[arg(long, value_enum, ignore_case = true, default_value = "default")]
     pub space: Space,
-    /// Configurations that are left out though the device can run them (with --op; of operators of several kernels where everything is timed).
+    /// Configurations that are left out though the device can run them (with --op; of a sequence of several kernels with --search
+    /// exhaustive alone).
     #[arg(long, value_enum, ignore_case = true, default_value = "none", value_name = "RULE", conflicts_with = "model")]
     pub prune: Prune,
     /// Count what each reason drops of every legal configuration and what each criterion speaks against, and do nothing else (with --op, of the
@@ -76,7 +78,7 @@ pub struct Args {
     #[arg(long, value_name = "NAME,…", value_delimiter = ',', ignore_case = true, value_parser = PossibleValuesParser::new(sequences::NAMES))]
     pub sequences: Option<Vec<String>>,
     #[command(flatten)]
-    passes: PassArgs,
+    pub passes: PassArgs,
     /// Print the best configuration after this step of lowering, and nothing else (with --op).
     #[arg(long, value_name = "STEP", conflicts_with_all = ["model", "search", "budget", "seed", "top", "runs", "out", "accesses", "trace"],
         value_parser = named(&Lowering::ALL.map(|stage| (stage.name(), stage))))]
@@ -100,6 +102,10 @@ pub struct Args {
     /// of ten take, and the ranking. Nothing is run (with --op).
     #[arg(long, value_name = "FILE", conflicts_with_all = ["model", "search", "top", "runs", "dump", "out", "accesses", "trace", "prune", "export_kernel_tuner"])]
     pub import_kernel_tuner: Option<PathBuf>,
+    /// Also puts the rows into the store, as times of this device that no kernel was verified by: searches take them for known and learn from them,
+    /// and verify and time anew what they choose.
+    #[arg(long, requires = "import_kernel_tuner")]
+    pub keep_imported: bool,
     /// Draw the network as a page: layers in order, predicted beside timed, what limits each, memory between kernels.
     #[arg(long, value_name = "FILE", conflicts_with = "op")]
     pub html: Option<PathBuf>,
@@ -163,7 +169,7 @@ impl Search {
 pub enum Space {
     /// All where there are few, else one in so many.
     Default,
-    /// Every legal one.
+    /// Every legal one, with all patterns of texels.
     Full,
 }
 
@@ -198,18 +204,27 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
         return Err(Failure::input("--budget and --seed are of searches that try some configurations")
             .help("--search random, evolutionary or anneal is one"));
     }
+    if args.space == Space::Full && args.search != Search::Exhaustive {
+        return Err(Failure::input("--space says which configurations are timed where all are").help("--search exhaustive times them"));
+    }
     // What cannot be traced or written is said before anything is chosen.
     let trace = args.trace.as_deref().map(|file| Trace::begin(file, &args.target.device)).transpose()?;
     let mut target = args.target.open()?;
     target.model = args.judged_by;
     args.passes.apply(&mut target);
+    if args.space == Space::Full {
+        target.passes = target.passes.set(Pass::Patterns, true);
+    }
     if args.op.as_deref().is_some_and(is_open) {
         dynamic::one_shape_only(args)?;
     }
-    if let (Some(file), Some(text)) = (&args.import_kernel_tuner, &args.op) {
-        return operator::compare(file, text, args, &target, json);
+    if let (Some(file), Some(text), false) = (&args.import_kernel_tuner, &args.op, args.keep_imported) {
+        return operator::compare(file, text, args, &target, None, json);
     }
     let mut record = args.store.open(target.device.info(), target.model.get(Meanwhile::default()).id())?;
+    if let (Some(file), Some(text)) = (&args.import_kernel_tuner, &args.op) {
+        return operator::compare(file, text, args, &target, Some(&mut record), json);
+    }
     let mut target = target.remembering(record.failed(args.target.timeout.is_some())?);
     match (&args.op, &args.model) {
         (Some(text), _) if is_open(text) => dynamic::run(text, args, &mut target, &mut record, json),

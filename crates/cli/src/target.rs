@@ -10,7 +10,7 @@ use crate::names;
 use crate::report::out;
 use clap::builder::RangedU64ValueParser;
 use model::Model;
-use profiles::{builtin, profiles};
+use profiles::{builtin, of_simulated, profiles};
 use std::collections::BTreeMap;
 use std::time::Duration;
 use warpsight_generate::Passes;
@@ -84,7 +84,7 @@ impl TargetArgs {
             return profiles::profile(name);
         }
         if let Some(name) = info.id.strip_prefix("sim:")
-            && let Some(found) = of_simulated(name, builtin(name)?)?
+            && let Some(found) = of_simulated(name)?
         {
             return Ok(found);
         }
@@ -94,7 +94,7 @@ impl TargetArgs {
                 && same_cores(info, &found)
             {
                 // A file of a simulated device is judged as the device it was made from.
-                let simulated = if info.backend == "sim" { of_simulated(name, Some(found.clone()))? } else { None };
+                let simulated = if info.backend == "sim" { of_simulated(name)? } else { None };
                 return Ok(simulated.unwrap_or(found));
             }
         }
@@ -104,14 +104,6 @@ impl TargetArgs {
         Err(Failure::new(Kind::Input, format!("nothing is known of `{}` that a model could judge it by", info.name))
             .help(format!("--profile takes the nearest of: {}", profiles().join(", "))))
     }
-}
-
-/// The profile of a simulated device of that name: what a probe found of it, unless what is published of the real one says how many
-/// groups a core holds. Of phones nobody publishes that, nor the time of a barrier, nor much else that a probe finds.
-fn of_simulated(name: &str, published: Option<Profile>) -> Result<Option<Profile>, Failure> {
-    let enough = published.as_ref().is_some_and(|own| own.execution.max_groups.get().is_some());
-    let probed = if enough { None } else { builtin(&format!("sim-{name}"))? };
-    Ok(probed.or(published))
 }
 
 impl Target {

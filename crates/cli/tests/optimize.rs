@@ -263,7 +263,12 @@ fn a_choice_is_held_against_everything() {
         let least = searched.iter().map(|own| number(&own["time_s"])).fold(f64::INFINITY, f64::min);
         assert_eq!(best, least.min(picked));
         // What was not timed to its end took longer, or did not run.
-        assert!(searched.iter().all(|own| number(&own["timed"]) + number(&own["slower"]) <= number(&own["candidates"])), "{searched:?}");
+        let counted = |own: &Value| ["timed", "slower", "refused", "beyond_limits"].map(|name| number(&own[name])).iter().sum::<f64>();
+        assert!(searched.iter().all(|own| counted(own) == number(&own["candidates"])), "{searched:?}");
+        // Ranks are compared of what was timed to its end, and it says so.
+        let (correlated, slower) = (&report["correlated"], searched.iter().any(|own| number(&own["slower"]) > 0.0));
+        assert!(number(&correlated["configurations"]) <= number(&report["timed"]), "{report}");
+        assert!(correlated["within_times_the_least"].is_null() || slower, "{report}");
     }
     assert_eq!(one["chosen"]["time_s"], one["picked_s"]);
     assert_eq!(number(&one["searched"][0]["candidates"]), number(&one["candidates"]), "the pick is of what is timed");
@@ -607,4 +612,18 @@ fn what_is_left_is_chosen_from() {
     let said = String::from_utf8_lossy(&nothing.stderr).into_owned();
     assert_eq!(nothing.status.code(), Some(2), "{said}");
     assert!(said.contains("least") && said.contains("l1_cache"), "{said}");
+}
+
+/// The full space has the patterns of texels, too.
+#[test]
+fn a_full_space_has_patterns() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let candidates = |more: &[&str]| {
+        let args = [&["optimize", "--op", "softmax n=4 c=8", "--sequences", "rows", "--search", "exhaustive", "--json"], more].concat();
+        let report = json(&command(&folder.path().join("s"), &args).output().expect("starts"));
+        number(&report["searched"][0]["candidates"])
+    };
+    let full = candidates(&["--space", "full"]);
+    assert!(full > candidates(&[]));
+    assert_eq!(full, candidates(&["--space", "full", "--with", "patterns"]));
 }

@@ -46,6 +46,8 @@ fn a_range_is_served_by_few_kernels() {
             row["predicted_loss_percent"].as_f64().is_some_and(|loss| (0.0..=5.0).contains(&loss))
                 && row["chosen_in_s"].as_f64().is_some_and(|took| took > 0.0)
         );
+        let expected = row["expected_loss_percent"].as_f64().expect("the default model says it");
+        assert!(expected >= 0.0 && row["doubtful"] == (expected > 5.0), "{row}");
         assert!((row["kernel"].as_u64().expect("a position") as usize) < kernels.len());
     }
     let tried: Vec<&Value> = kernels.iter().flat_map(|own| own["verified"].as_array().expect("a list")).collect();

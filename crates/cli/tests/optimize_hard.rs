@@ -117,6 +117,10 @@ fn options_that_would_be_ignored_are_refused() {
         (&["--op", op, "--dump", "tile", "--top", "3"], "--top"),
         (&["--op", op, "--budget", "30"], "--search"),
         (&["--op", op, "--search", "exhaustive", "--seed", "3"], "--seed"),
+        (&["--op", op, "--space", "full"], "--search exhaustive"),
+        (&["--op", op, "--space", "full", "--search", "random"], "--search exhaustive"),
+        (&["--op", op, "--keep-imported"], "--import-kernel-tuner"),
+        (&["--op", op, "--sequences", "direct", "--prune", "hardware"], "--search exhaustive"),
         (&["--op", op, "--in-process", "--timeout", "9"], "--timeout"),
         (&[MODEL, "--input-shape", "x=1,3,48,192", "--input-shape", "x=1,3,48,96"], "twice"),
     ] {

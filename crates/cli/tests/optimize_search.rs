@@ -149,6 +149,20 @@ fn kernel_tuner_is_told_and_heard() {
         let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(output.status.code() == Some(2) && stderr.contains(said), "{name}: {stderr}");
     }
+    // Another store is told of all of it, once; a search takes it for known, verifies what it chooses, and is no worse.
+    let other = folder.path().join("other");
+    let whole = file("matmul.cache.json");
+    let keep = [&op[..], &["--import-kernel-tuner", whole.to_str().expect("plain"), "--keep-imported", "--json"]].concat();
+    assert_eq!([(); 2].map(|()| number(&json(&command(&other, &keep).output().expect("starts"))["kept"])), [rows, 0.0]);
+    let samples = || warpsight_learn::Store::open(&other).and_then(|own| own.samples(Default::default())).expect("reads");
+    let before = samples();
+    assert!(before.len() as f64 == rows && before.iter().all(|own| !own.sample.verified), "{} of {rows}", before.len());
+    let budget = (rows + 1.0).to_string();
+    let search = [&op[..], &["--search", "random", "--budget", &budget, "--json"]].concat();
+    let report = json(&command(&other, &search).output().expect("starts"));
+    let own = &report["search"]["kernels"][0];
+    assert!(number(&own["known"]) >= rows && number(&own["best_s"]) <= best * 1.02e-3, "{own}");
+    assert!(samples().iter().any(|own| own.sample.verified));
 }
 
 /// A choice says what it is expected to lose; with `auto`, those that are doubted are timed among others, and the sure ones alone.

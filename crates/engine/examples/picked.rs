@@ -1,7 +1,7 @@
 //! What the unmeasured pick of an operator loses to the best of many configurations, and how many of those that are proposed compile and run.
 //!
 //!     cargo run --release -p warpsight-engine --example picked -- [--device DEVICE]… [--op OPERATOR]… [--model N] [--drawn N] [--seed N]
-//!         [--again N] [--cases GRID,NEAR]
+//!         [--again N] [--cases GRID,NEAR] [--exhaustive N]
 //!
 //! Of each kernel of an operator as it is (no other sequence) the model's N best (50) and N drawn by the seed (400), of all that the device can
 //! run, are compiled and run: `ran`, `slower` (simulated: given up since they take several times as long as the best), and the rest by why they
@@ -9,6 +9,9 @@
 //! best and the fastest five others are then timed again, N times in turn (5), and medians count. `loss` is of the pick, `top 8` of the best of
 //! the model's eight. With `--cases` operators are drawn as `choose` draws them, of 4e6 multiply-adds at most; else they are a product and four
 //! convolutions of ResNet-18.
+//!
+//! With `--exhaustive` N of the default space of `--search exhaustive` are simulated instead, drawn by the seed, as that search does: what all of it
+//! would take follows from what these do.
 
 #[path = "choose/cases.rs"]
 mod cases;
@@ -18,7 +21,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::error::Error;
 use std::process::ExitCode;
 use std::time::Instant;
-use warpsight_engine::search::times;
+use warpsight_engine::search::{LONGEST, launchable, times};
 use warpsight_engine::tune::{self, Attempt, Judge};
 use warpsight_generate::operators::parse_operator;
 use warpsight_generate::prune::{Allowance, prune};
@@ -38,7 +41,9 @@ const FEW: [&str; 5] = [
 ];
 const MOST: Most = Most { macs: 4e6, bytes: 16e6 };
 /// What a configuration may take of the least so far and be simulated to its end.
-const LONGEST: f64 = 4.0;
+const SLOWER: f64 = 4.0;
+/// Configurations of the default space of an exhaustive search.
+const DEFAULT: usize = 12_000;
 /// Configurations that are simulated between two looks at the least.
 const ROUND: usize = 64;
 /// The model's best that `--top 8` times, and the fastest that are timed again beside them.
@@ -52,10 +57,11 @@ struct Asked {
     drawn: usize,
     seed: u64,
     again: usize,
+    exhaustive: Option<usize>,
 }
 
 fn asked() -> Result<Asked, Box<dyn Error>> {
-    let mut asked = Asked { devices: vec![], operators: vec![], model: 50, drawn: 400, seed: 1, again: 5 };
+    let mut asked = Asked { devices: vec![], operators: vec![], model: 50, drawn: 400, seed: 1, again: 5, exhaustive: None };
     let mut words = std::env::args().skip(1);
     let mut counts = None;
     while let Some(word) = words.next() {
@@ -67,6 +73,7 @@ fn asked() -> Result<Asked, Box<dyn Error>> {
             "--drawn" => asked.drawn = value.parse()?,
             "--seed" => asked.seed = value.parse()?,
             "--again" => asked.again = value.parse()?,
+            "--exhaustive" => asked.exhaustive = Some(value.parse()?),
             "--cases" => {
                 let (grid, near) = value.split_once(',').ok_or("--cases GRID,NEAR")?;
                 counts = Some((grid.parse()?, near.parse()?));
@@ -113,7 +120,7 @@ impl Bench<'_> {
                 let mut least = f64::INFINITY;
                 for round in all.chunks(ROUND) {
                     let configs: Vec<Config> = round.iter().map(|own| own.config.clone()).collect();
-                    for time in times(self.family, sim, &configs, Seconds(least * LONGEST))? {
+                    for time in times(self.family, sim, &configs, Seconds(least * SLOWER))? {
                         least = least.min(time.map_or(f64::INFINITY, |time| time.0));
                         came.push(
                             time.map_or(Came::Not("not_run"), |time| if time.0.is_finite() { Came::Ran(time) } else { Came::Slower }),
@@ -158,13 +165,16 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
         return Ok(code);
     }
     let asked = asked()?;
+    if let Some(drawn) = asked.exhaustive {
+        return exhaustive(&asked, drawn).map(|()| ExitCode::SUCCESS);
+    }
     println!(
         "| device | operator | kernel | proposed | ran | slower | not | pick us | best us | loss | top 8 |\n|---|---|---|---|---|---|---|---|---|---|---|"
     );
     let (mut proposed, mut refused, mut losses) = (0, 0, vec![]);
     for name in &asked.devices {
         let (mut on, profile) = match name.strip_prefix("sim:") {
-            Some(device) => (On::Simulated(Box::new(Sim::open(device)?)), profile::builtin(device).ok_or("no such profile")??),
+            Some(device) => (On::Simulated(Box::new(Sim::open(device)?)), profile::of_simulated(device).ok_or("no such profile")??),
             None => (On::Device(warpsight_run::open(name, &Options::default())?), warpsight_run::host::host_profile()),
         };
         for text in &asked.operators {
@@ -185,6 +195,39 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
         mean(1)
     );
     Ok(ExitCode::SUCCESS)
+}
+
+/// Simulates a part of what an exhaustive search does.
+fn exhaustive(asked: &Asked, drawn: usize) -> Result<(), Box<dyn Error>> {
+    println!("| device | kernel | space | can be launched | simulated | given up | s | all, s |\n|---|---|---|---|---|---|---|---|");
+    for (name, text) in asked.devices.iter().flat_map(|name| asked.operators.iter().map(move |text| (name, text))) {
+        let device = name.strip_prefix("sim:").ok_or("--exhaustive is of simulated devices")?;
+        let (sim, profile) = (Sim::open(device)?, profile::of_simulated(device).ok_or("no such profile")??);
+        let allowance = Allowance::of(&profile);
+        let judge = Judge { profile: &profile, model: &KernelModel, allowance, passes: Passes::default(), top: 1, runs: 5 };
+        for step in parse_operator(text)?.kernels() {
+            let family = ScheduleFamily::new(step.clone());
+            let space = family.some(DEFAULT);
+            let able: Vec<Config> = prune(&family, space.iter().cloned(), &launchable(&sim.info().limits)).map(|own| own.0).collect();
+            let pick = tune::rank(&family, space.iter().cloned(), &judge)?.1.remove(0).config;
+            let mut some = able.clone();
+            fastrand::Rng::with_seed(asked.seed).shuffle(&mut some);
+            some.truncate(drawn);
+            let begun = Instant::now();
+            let mut least = times(&family, &sim, &[pick], Seconds(f64::INFINITY))?.remove(0).map_or(f64::INFINITY, |time| time.0);
+            let mut slower = 0;
+            for round in some.chunks(ROUND) {
+                let found = times(&family, &sim, round, Seconds(least * LONGEST))?;
+                slower += found.iter().flatten().filter(|time| time.0.is_infinite()).count();
+                least = found.iter().flatten().fold(least, |least, time| least.min(time.0));
+            }
+            let took = begun.elapsed().as_secs_f64();
+            let all = took * able.len() as f64 / some.len().max(1) as f64;
+            let kernel = family.name();
+            println!("| {name} | {kernel} | {} | {} | {} | {slower} | {took:.1} | {all:.0} |", space.len(), able.len(), some.len());
+        }
+    }
+    Ok(())
 }
 
 struct Row {

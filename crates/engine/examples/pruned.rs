@@ -3,7 +3,7 @@
 //!     cargo run --release -p warpsight-engine --example pruned -- [--device NAME]… [--op OPERATOR]… [--sample N] [--seed N]
 //!         [--with patterns] [--out FILE.md]
 //!
-//! Devices are simulated, and pruned for by the profile of that name; times are simulated. Of a space all that is left is timed, and as many
+//! Devices are simulated, and pruned for by the profile that `optimize` takes there, mostly what a probe found; times are simulated. Of a space all that is left is timed, and as many
 //! others that the device can run, drawn by the seed, as the sample has room for: the best of all of these is the best that is known.
 
 use std::collections::HashSet;
@@ -15,7 +15,7 @@ use warpsight_engine::search::times;
 use warpsight_generate::operators::parse_operator;
 use warpsight_generate::prune::{Allowance, CRITERIA, Cut, Hardware, Rule, cut};
 use warpsight_generate::{Operator, Pass, Passes, ScheduleFamily};
-use warpsight_ir::profile::builtin;
+use warpsight_ir::profile::of_simulated;
 use warpsight_ir::sample::middle;
 use warpsight_ir::{Config, Family, Seconds};
 use warpsight_run::sim::Sim;
@@ -87,7 +87,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 const HEAD: &str = "# Pruning by hardware
 
 Made by the example `pruned` of `engine`: the 1 × 1 convolutions of paper 001's figure 17, halves in memory, every legal configuration (`--space full`), pruned
-by `--prune hardware` for the profile of the device. `runs`: what the device can run, and has something for; `left`: of these, what no other one beats;
+by `--prune hardware` for the profile by which `optimize` judges the device. `runs`: what the device can run, and has something for; `left`: of these, what no other one beats;
 `reduction`: 1 − left / space. `by criterion`: what each criterion drops. `paper001`: what the paper's criteria leave, word by word. `loss`: what the best of what is left takes more than
 the best of a sample that has all of it (simulated).
 
@@ -101,7 +101,7 @@ struct Row {
 }
 
 fn row(device: &str, text: &str, family: &ScheduleFamily, (sample, seed): (usize, u64)) -> Result<Row, Box<dyn Error>> {
-    let profile = builtin(device).ok_or("no such profile")??;
+    let profile = of_simulated(device).ok_or("no such profile")??;
     let allow = Allowance::of(&profile);
     let on = Hardware::of(&profile, allow.residency);
     let space = |rule| cut(family, family.configs(), &allow, &on, rule);
@@ -116,7 +116,8 @@ fn row(device: &str, text: &str, family: &ScheduleFamily, (sample, seed): (usize
         _ => loss(device, family, &runs, &hardware, (sample, seed)).map(|(timed, loss)| (timed, format!("{loss:.2} %")))?,
     };
     let line = format!(
-        "| sim:{device} | `{text}` | {} | {} | {} | {:.2} % | {} | {} | {timed} | {loss} |\n",
+        "| sim:{device} ({}) | `{text}` | {} | {} | {} | {:.2} % | {} | {} | {timed} | {loss} |\n",
+        profile.name,
         hardware.total(),
         runs.left.len(),
         hardware.left.len(),

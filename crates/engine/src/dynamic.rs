@@ -95,6 +95,9 @@ pub struct Table {
     pub kept: Vec<Kept>,
     /// Of each shape the kernel.
     pub kernel: Vec<usize>,
+    /// What each shape is expected to lose by its kernel, unmeasured, to the fastest of its best configurations: the kernel's own loss by the model
+    /// and what the model may be wrong by ([`RankFamily::expected_loss`](warpsight_ir::RankFamily::expected_loss)).
+    pub expected: Vec<Option<f64>>,
     /// Kernels that were wrong or refused somewhere, with the reason.
     pub rejected: Vec<(Words, String)>,
 }
@@ -208,7 +211,8 @@ pub fn table(
         }
         if cover.wrong.len() == known {
             let rejected = cover.wrong.iter().map(|own| (own.meant.words(&cover.shapes), own.reason.clone())).collect();
-            return Ok(Table { kernel, kept, rejected, shapes: cover.shapes });
+            let expected = (0..cover.shapes.len()).map(|at| cover.expected(&kept[kernel[at]], at)).collect();
+            return Ok(Table { kernel, kept, expected, rejected, shapes: cover.shapes });
         }
     }
 }
@@ -282,6 +286,22 @@ impl Cover<'_> {
             }
         }
         Ok(())
+    }
+
+    /// What a shape is expected to lose by a kernel.
+    fn expected(&self, kept: &Kept, at: usize) -> Option<f64> {
+        let (shape, judge) = (&self.shapes[at], self.judge);
+        let config = kept.meant.at(shape, &self.shapes)?;
+        let own = match &kept.generic {
+            Some(generic) => {
+                let estimate = judge.model.estimate(&generic.kernel(shape.sizes[0])?, judge.profile).ok()?;
+                Ranked { config, estimate }
+            }
+            None => shape.rank(config, judge)?,
+        };
+        let others = shape.ranked.iter().filter(|other| other.config != own.config).cloned();
+        let list: Vec<Ranked> = std::iter::once(own.clone()).chain(others).collect();
+        judge.model.expected_loss(&list)
     }
 
     /// Whether a time is within the slack of a shape's own choice.

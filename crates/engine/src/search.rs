@@ -2,7 +2,10 @@
 //! budget proposes ([`guided`]).
 //!
 //! A simulator times without results, as many configurations at a time as there are processors; the fastest are then verified, and timed
-//! exactly. A device that measures verifies and times one after another.
+//! exactly. A device that measures verifies and times one after another, with a kernel between them that shows whether it slows down.
+//!
+//! What is held against a choice is all of a space: only what cannot be launched by the device's own limits is left out ([`launchable`]), nothing
+//! by what a model or a profile says of it.
 
 pub mod facts;
 pub mod guided;
@@ -11,15 +14,17 @@ mod walk;
 pub use walk::Wanted;
 
 use crate::EngineError;
-use crate::tune::{Attempt, Judge, Observer, Tuned, attempt, refused};
+use crate::tune::{Attempt, Judge, Observer, Tuned, attempt, refused, verified};
 use crate::verify::blank;
 use fastrand::Rng;
 use warpsight_generate::parallel::each;
+use warpsight_generate::prune::Allowance;
 use warpsight_generate::{ScheduleFamily, prune};
+use warpsight_ir::occupancy::Residency;
 use warpsight_ir::sample::median;
-use warpsight_ir::{Checked, Config, Estimate, Family, Feedback, NoEstimate, Ranked, Seconds, Status, TimeSource};
+use warpsight_ir::{Bytes, Checked, Config, Estimate, Family, Feedback, NoEstimate, Ranked, Seconds, Status, TimeSource};
 use warpsight_run::sim::Sim;
-use warpsight_run::{Device, DeviceError, Init};
+use warpsight_run::{Device, DeviceError, DeviceLimits, Init};
 
 /// How often the finalists of a search on real hardware are timed again.
 const FINALS: usize = 5;
@@ -27,8 +32,18 @@ const FINALS: usize = 5;
 const FINALISTS: usize = 4;
 /// Configurations that are timed between two looks at whether to go on.
 const ROUND: usize = 64;
-/// What a configuration may take of the least so far; a simulation that goes on longer is given up.
-const LONGEST: f64 = 4.0;
+/// What a configuration may take of the least so far, where all are timed of one kernel: a simulation that goes on longer is given up. What is
+/// slower is not the best, and takes most of the time of a search.
+pub const LONGEST: f64 = 1.5;
+/// The same of one of several kernels, which may have to be slower for the sake of where tensors lie, and of proposals, which are learned from.
+pub const LONGEST_OF_SOME: f64 = 4.0;
+
+/// What a device can launch by what it says of itself.
+pub fn launchable(limits: &DeviceLimits) -> Allowance {
+    let local = limits.local_arrays.or(limits.local_bytes).map(|bytes| Bytes(bytes as f64));
+    let residency = Residency { max_group_size: limits.max_group_size, local, ..Residency::default() };
+    Allowance { residency, image: limits.image_2d, ..Allowance::default() }
+}
 
 /// A configuration that ran.
 #[derive(Clone, Debug)]
@@ -96,7 +111,8 @@ pub enum Ran {
 /// A kernel that is timed again and again between others: a device that slows down for heat, or that somebody else uses, shows there.
 #[derive(Clone, Debug)]
 pub struct Reference {
-    kernel: Ranked,
+    config: Config,
+    estimate: Option<Estimate>,
     /// What it took each time, in order.
     pub times: Vec<Seconds>,
     /// Attempts since it was timed.
@@ -108,8 +124,8 @@ impl Reference {
     const EVERY: usize = 8;
 
     /// This kernel, not timed yet.
-    pub fn new(kernel: Ranked) -> Self {
-        Self { kernel, times: vec![], since: Self::EVERY }
+    pub fn new(config: Config, estimate: Option<Estimate>) -> Self {
+        Self { config, estimate, times: vec![], since: Self::EVERY }
     }
 
     /// What it took last; now and then it is timed.
@@ -117,7 +133,7 @@ impl Reference {
         self.since += 1;
         if self.since > Self::EVERY {
             self.since = 0;
-            self.times.extend(search.exactly(&self.kernel)?);
+            self.times.extend(search.exactly(&self.config, self.estimate.as_ref())?);
         }
         Ok(self.times.last().copied())
     }
@@ -139,24 +155,58 @@ pub struct Space {
     pub slower: usize,
     /// How many did not compile, did not run, or were wrong.
     pub refused: usize,
+    /// How many the device cannot launch by its limits.
+    pub beyond: usize,
+    /// Where time is measured, the first that was right, again and again.
+    pub reference: Option<Reference>,
+}
+
+/// What a simulation may take.
+#[derive(Clone, Copy, Debug)]
+pub struct Within {
+    /// The least that is known before.
+    pub least: Seconds,
+    /// So many times the least so far, this or what was found since.
+    pub times: f64,
 }
 
 impl Search<'_, '_> {
     /// Times configurations; of those that `known` says something of, it is taken from there. `step` is called before so many, and may end the
-    /// search. What a device that measures cannot run by its limits is left out; on a simulated one, what takes several times as long as the
-    /// least so far, or as `within`, is given up.
+    /// search. What the device cannot launch by its limits is left out; on a simulated one, what takes longer than `within` is given up.
     ///
     /// # Errors
     /// What the device, `step` or the observer says.
     pub fn all(
         &mut self,
         configs: &[Config],
-        within: Seconds,
+        within: Within,
         known: &(dyn Fn(&Config) -> Option<Earlier> + Sync),
         step: &mut dyn FnMut(usize) -> Result<(), EngineError>,
     ) -> Result<Space, EngineError> {
-        let Some(device) = self.device.info().id.strip_prefix("sim:") else { return self.one_by_one(configs, known, step) };
-        let (sim, mut least, mut found) = (Sim::open(device)?, within, Space::default());
+        let info = self.device.info();
+        let allow = launchable(&info.limits);
+        let simulated = info.id.strip_prefix("sim:").map(Sim::open).transpose()?;
+        let mut pruned = prune(self.family, configs.iter().cloned(), &allow);
+        let able: Vec<Config> = (&mut pruned).map(|own| own.0).collect();
+        let beyond = pruned.dropped.values().sum();
+        step(beyond)?;
+        let found = match simulated {
+            Some(sim) => self.simulated(&able, &sim, within, known, step),
+            None => self.one_by_one(&able, known, step),
+        }?;
+        Ok(Space { beyond, ..found })
+    }
+
+    /// Times without results, as many at a time as there are processors.
+    fn simulated(
+        &mut self,
+        configs: &[Config],
+        sim: &Sim,
+        within: Within,
+        known: &(dyn Fn(&Config) -> Option<Earlier> + Sync),
+        step: &mut dyn FnMut(usize) -> Result<(), EngineError>,
+    ) -> Result<Space, EngineError> {
+        let (mut least, mut found) = (within.least, Space::default());
         for round in configs.chunks(ROUND) {
             step(round.len())?;
             let (old, new): (Vec<&Config>, Vec<&Config>) = round.iter().partition(|config| known(config).is_some());
@@ -168,7 +218,7 @@ impl Search<'_, '_> {
                 found.timed.push(Timed { config: config.clone(), estimate: self.ranked(config)?.map(|own| own.estimate), time, exact });
             }
             let (family, judge) = (self.family, self.judge);
-            for tried in each(&new, |config| tried(family, judge, &sim, config, least * LONGEST)) {
+            for tried in each(&new, |config| tried(family, judge, sim, config, least * within.times)) {
                 match self.note(tried?)? {
                     Ran::Slower => found.slower += 1,
                     Ran::Timed(own) => found.timed.push(own),
@@ -203,7 +253,7 @@ impl Search<'_, '_> {
         Ok(times.first().map_or(Ran::Refused, timed))
     }
 
-    /// Verifies and times one after another.
+    /// Verifies and times one after another, with the first that is right between them.
     fn one_by_one(
         &mut self,
         configs: &[Config],
@@ -211,19 +261,32 @@ impl Search<'_, '_> {
         step: &mut dyn FnMut(usize) -> Result<(), EngineError>,
     ) -> Result<Space, EngineError> {
         let mut found = Space::default();
-        for (config, _) in prune(self.family, configs.iter().cloned(), &self.judge.allowance) {
+        let mut reference: Option<Reference> = None;
+        for config in configs {
             step(1)?;
-            let Some(ranked) = self.ranked(&config)? else { continue };
-            let time = match known(&config) {
-                Some(earlier) => earlier.time,
-                None => self.exactly(&ranked)?,
+            // What a model takes for too much may run.
+            let estimate = self.ranked(config)?.map(|own| own.estimate);
+            let (time, exact) = match known(config) {
+                Some(earlier) => (earlier.time, earlier.exact),
+                None => {
+                    let latest = self.latest(&mut reference)?;
+                    let time = self.beside(config, estimate.as_ref(), latest)?;
+                    if reference.is_none() && time.is_some() {
+                        reference = Some(Reference::new(config.clone(), estimate.clone()));
+                    }
+                    (time, true)
+                }
             };
             match time {
-                Some(time) => found.timed.push(Timed { config, estimate: Some(ranked.estimate), time, exact: true }),
+                Some(time) => found.timed.push(Timed { config: config.clone(), estimate, time, exact }),
                 None => found.refused += 1,
             }
         }
-        Ok(found)
+        Ok(Space { reference, ..found })
+    }
+
+    fn latest(&mut self, reference: &mut Option<Reference>) -> Result<Option<Seconds>, EngineError> {
+        reference.as_mut().map_or(Ok(None), |reference| reference.turn(self))
     }
 
     /// Tries a few configurations that a model has judged: on a simulated device without results, as many at a time as there are processors, and
@@ -235,22 +298,16 @@ impl Search<'_, '_> {
         if let Some(device) = self.device.info().id.strip_prefix("sim:") {
             let (sim, family) = (Sim::open(device)?, self.family);
             let tried = each(batch, |own| {
-                let (program, ran) = run_alone(family, &own.config, &sim, within * LONGEST)?;
+                let (program, ran) = run_alone(family, &own.config, &sim, within * LONGEST_OF_SOME)?;
                 Ok(Tried { config: own.config.clone(), estimate: Some(own.estimate.clone()), program, ran })
             });
             return tried.into_iter().map(|own: Result<Tried, EngineError>| self.note(own?)).collect();
         }
         let mut all = vec![];
         for own in batch {
-            let latest = match reference {
-                Some(reference) => reference.turn(self)?,
-                None => None,
-            };
-            let mut noted = |attempt: &Attempt| (self.observe)(&Attempt { reference: latest, ..attempt.clone() });
-            let done = attempt(self.family, own, self.judge, self.device, self.rng, &mut noted)?;
-            let time = done.ok().and_then(|tuned| tuned.time);
-            let timed =
-                |(time, _)| Ran::Timed(Timed { config: own.config.clone(), estimate: Some(own.estimate.clone()), time, exact: true });
+            let latest = self.latest(reference)?;
+            let time = self.beside(&own.config, Some(&own.estimate), latest)?;
+            let timed = |time| Ran::Timed(Timed { config: own.config.clone(), estimate: Some(own.estimate.clone()), time, exact: true });
             all.push(time.map_or(Ran::Refused, timed));
         }
         Ok(all)
@@ -265,11 +322,7 @@ impl Search<'_, '_> {
         all.sort_by(|a, b| a.time.0.total_cmp(&b.time.0));
         let mut right: Vec<(Config, Seconds)> = vec![];
         for own in all {
-            let time = match (own.exact, &own.estimate) {
-                (true, _) => Some(own.time),
-                (false, Some(estimate)) => self.exactly(&Ranked { config: own.config.clone(), estimate: estimate.clone() })?,
-                (false, None) => None,
-            };
+            let time = if own.exact { Some(own.time) } else { self.exactly(&own.config, own.estimate.as_ref())? };
             right.extend(time.map(|time| (own.config.clone(), time)));
             if right.len() == FINALISTS {
                 break;
@@ -291,9 +344,15 @@ impl Search<'_, '_> {
     }
 
     /// What a kernel takes whose results are right.
-    fn exactly(&mut self, candidate: &Ranked) -> Result<Option<Seconds>, EngineError> {
-        let done = attempt(self.family, candidate, self.judge, self.device, self.rng, self.observe)?;
-        Ok(done.ok().and_then(|tuned| tuned.time).map(|time| time.0))
+    fn exactly(&mut self, config: &Config, estimate: Option<&Estimate>) -> Result<Option<Seconds>, EngineError> {
+        self.beside(config, estimate, None)
+    }
+
+    /// The same, and what the reference took last is told the observer.
+    fn beside(&mut self, config: &Config, estimate: Option<&Estimate>, latest: Option<Seconds>) -> Result<Option<Seconds>, EngineError> {
+        let mut noted = |attempt: &Attempt| (self.observe)(&Attempt { reference: latest, ..attempt.clone() });
+        let done = verified(self.family, config, estimate, self.judge, (&mut *self.device, &mut *self.rng), &mut noted)?;
+        Ok(done.ok().and_then(|right| right.time).map(|time| time.0))
     }
 
     /// Times the choice and the best again, in turn: the smallest of thousands of noisy times flatters. Without effect where time is not
@@ -303,13 +362,12 @@ impl Search<'_, '_> {
     /// What the device or the observer says.
     pub fn finals(&mut self, chosen: &mut Tuned, best: &mut (Config, Seconds)) -> Result<(), EngineError> {
         let Some((_, source @ TimeSource::Measured)) = chosen.time else { return Ok(()) };
-        let finalists = [self.ranked(&chosen.config)?, self.ranked(&best.0)?];
+        let finalists = [chosen.config.clone(), best.0.clone()];
+        let estimates = [self.ranked(&finalists[0])?, self.ranked(&finalists[1])?].map(|own| own.map(|own| own.estimate));
         let mut times = [vec![], vec![]];
         for _ in 0..FINALS {
-            for (candidates, times) in finalists.iter().zip(&mut times) {
-                if let Some(candidate) = candidates {
-                    times.extend(self.exactly(candidate)?);
-                }
+            for ((config, estimate), times) in finalists.iter().zip(&estimates).zip(&mut times) {
+                times.extend(self.exactly(config, estimate.as_ref())?);
             }
         }
         if let [Some(first), Some(second)] = times.map(|times| median(&times)) {

@@ -25,7 +25,7 @@ pub const DOUBTFUL: f64 = 0.05;
 const FALLBACKS: usize = 8;
 
 /// Whether a pick is expected to lose more than [`DOUBTFUL`], or nobody knows.
-fn is_doubtful(expected_loss: Option<f64>) -> bool {
+pub fn is_doubtful(expected_loss: Option<f64>) -> bool {
     expected_loss.is_none_or(|loss| loss > DOUBTFUL)
 }
 
@@ -418,6 +418,19 @@ impl Tuned {
     }
 }
 
+/// What came of a configuration whose results are right.
+pub(crate) struct Right {
+    program: Checked,
+    layouts: Vec<Layout>,
+    knobs: BTreeMap<Name, KnobValue>,
+    pub(crate) time: Option<(Seconds, TimeSource)>,
+    times: Vec<Seconds>,
+    cpu_time: Option<Seconds>,
+    quantum: Seconds,
+    verdict: Verdict,
+    feedback: Feedback,
+}
+
 /// One configuration from lowering to timing. The inner error is a reason to take the next; the outer one ends everything.
 pub fn attempt(
     family: &ScheduleFamily,
@@ -428,6 +441,34 @@ pub fn attempt(
     observe: &mut Observer,
 ) -> Result<Result<Tuned, String>, EngineError> {
     let config = &candidate.config;
+    let done = verified(family, config, Some(&candidate.estimate), judge, (device, rng), observe)?;
+    Ok(done.map(|right| Tuned {
+        config: config.clone(),
+        knobs: right.knobs,
+        estimate: Estimate { bound: bound(&family.expr().demand(), judge.profile).map(|own| own.time), ..candidate.estimate.clone() },
+        registers: family.outline(config).registers,
+        program: right.program,
+        layouts: right.layouts,
+        time: right.time,
+        times: right.times,
+        cpu_time: right.cpu_time,
+        quantum: right.quantum,
+        rejected: vec![],
+        verdict: right.verdict,
+        feedback: right.feedback,
+        expected_loss: None,
+    }))
+}
+
+/// The same of a configuration of which a model may say nothing.
+pub(crate) fn verified(
+    family: &ScheduleFamily,
+    config: &Config,
+    estimate: Option<&Estimate>,
+    judge: &Judge,
+    (device, rng): (&mut dyn Device, &mut Rng),
+    observe: &mut Observer,
+) -> Result<Result<Right, String>, EngineError> {
     let program = family.finish(config)?;
     let layouts = family.layouts(config)?;
     let trial = Trial::new(family.expr(), &layouts, rng);
@@ -457,7 +498,7 @@ pub fn attempt(
     observe(&Attempt {
         knobs: knobs.clone(),
         program: &program,
-        estimate: Some(&candidate.estimate),
+        estimate,
         verified: status == Status::Done,
         status: status.clone(),
         times: &times,
@@ -467,22 +508,10 @@ pub fn attempt(
         feedback: &feedback,
     })?;
     Ok(match judged {
-        Ok((verdict, result)) => Ok(Tuned {
-            config: config.clone(),
-            knobs,
-            estimate: Estimate { bound: bound(&family.expr().demand(), judge.profile).map(|own| own.time), ..candidate.estimate.clone() },
-            registers: family.outline(config).registers,
-            program,
-            layouts,
-            time: median(&times).zip(source),
-            times,
-            cpu_time: result.timed.cpu_time,
-            quantum,
-            rejected: vec![],
-            verdict,
-            feedback,
-            expected_loss: None,
-        }),
+        Ok((verdict, result)) => {
+            let (time, cpu_time) = (median(&times).zip(source), result.timed.cpu_time);
+            Ok(Right { program, layouts, knobs, time, times, cpu_time, quantum, verdict, feedback })
+        }
         Err(outcome) => Err(outcome.to_string()),
     })
 }

@@ -2,6 +2,8 @@
 
 #[path = "../examples/choose/cases.rs"]
 mod cases;
+#[path = "../examples/choose/kept.rs"]
+mod kept;
 
 use cases::{Most, OPERATORS, drawn};
 use warpsight_engine::search::times;
@@ -52,8 +54,8 @@ fn picks_are_near_the_best_and_baselines_are_not() {
     }
     let mean = |all: &[f64]| all.iter().sum::<f64>() / all.len() as f64;
     println!("{all:.3?}");
-    // What it is today, and no promise: the page says where the rest is lost.
-    assert!(mean(&all[0]) <= 1.5, "{:?}", all[0]);
+    // What it is today (1.045, and 1.10 at worst) and a little more; no promise: the page says where the rest is lost.
+    assert!(mean(&all[0]) <= 1.07 && all[0].iter().all(|over| *over <= 1.13), "{:?}", all[0]);
     assert!(mean(&all[1]) > mean(&all[0]) && mean(&all[2]) > mean(&all[0]), "{all:?}");
 }
 
@@ -131,4 +133,18 @@ fn spaces_are_large_enough() {
     }
     let small = ScheduleFamily::new(kernel("gather rows=10 c=9 n=6"));
     assert_eq!(small.count(), small.configs().count());
+}
+
+/// Times that are kept are of silicon as it is, whatever it is called.
+#[test]
+fn kept_times_are_of_one_silicon() {
+    let family = ScheduleFamily::new(parse_operator("matmul m=32 n=64 k=48").expect("an operator").steps.remove(0));
+    let configs = family.some(20);
+    let own = Sim::open("adreno740").expect("is there").simulator().silicon().clone();
+    let mut faster = own.clone();
+    faster.core.clock *= 1.01;
+    let name = kept::name(&own, &family, &configs);
+    assert_eq!(kept::name(&own.clone(), &family, &configs), name);
+    assert_ne!(kept::name(&faster, &family, &configs), name);
+    assert_ne!(kept::name(&own, &family, &configs[1..]), name);
 }

@@ -84,6 +84,7 @@ pub fn prune<'a, C: Iterator<Item = Config> + 'a>(family: &'a ScheduleFamily, co
         allow,
         left: 0,
         dropped: REASONS.into_iter().map(|reason| (reason, 0)).collect(),
+        nearest: None,
     }
 }
 
@@ -97,6 +98,8 @@ pub struct Pruned<'a, C> {
     pub left: usize,
     /// Dropped, by the first of [`REASONS`] that applies.
     pub dropped: BTreeMap<&'static str, usize>,
+    /// Of what was dropped, the one that takes the least over what there is, by the reason for which it was.
+    pub nearest: Option<Nearest>,
 }
 
 impl<C: Iterator<Item = Config>> Iterator for Pruned<'_, C> {
@@ -105,29 +108,49 @@ impl<C: Iterator<Item = Config>> Iterator for Pruned<'_, C> {
     fn next(&mut self) -> Option<(Config, Kernel)> {
         loop {
             let config = self.configs.next()?;
-            let wide = self.family.vector(&config) > self.allow.vector && self.allow.vector.is_some();
-            let meets = !self.allow.meeting.allows(self.family.meets(&config));
-            let wide = wide.then_some("wide_vectors").or(meets.then_some(self.allow.in_vain()));
-            let judged = match wide {
-                Some(reason) => Err(reason),
-                None => {
-                    let nowhere = self.family.chosen_places(&config).find_map(|place| self.allow.nowhere(place));
-                    // What is not legal is no configuration.
-                    if nowhere.is_none() && self.outlines.schedule(&config).is_none() {
-                        continue;
+            match self.judged(&config) {
+                // What is not legal is no configuration.
+                None => {}
+                Some(Err((reason, over))) => {
+                    *self.dropped.entry(reason).or_default() += 1;
+                    // Of equal ones the first.
+                    if self.nearest.as_ref().is_none_or(|own| over < own.violated[0].1) {
+                        self.nearest = Some(Nearest { config, violated: vec![(reason, over)] });
                     }
-                    nowhere.map_or_else(|| Ok(self.outlines.outline(&config)), Err)
                 }
-            };
-            match judged.and_then(|outline| obstacle(&outline, self.allow).map_or(Ok(outline), Err)) {
-                Err(reason) => *self.dropped.entry(reason).or_default() += 1,
-                Ok(outline) => {
+                Some(Ok(outline)) => {
                     self.left += 1;
                     return Some((config, outline));
                 }
             }
         }
     }
+}
+
+/// A reason, and how many times what there is something takes by it: infinite where there is none of it.
+type Obstacle = (&'static str, f64);
+
+impl<C> Pruned<'_, C> {
+    /// The outline of what a device can run, or why it cannot; `None` of what is not legal.
+    fn judged(&mut self, config: &Config) -> Option<Result<Kernel, Obstacle>> {
+        if let Some((own, most)) = self.family.vector(config).zip(self.allow.vector).filter(|(own, most)| own > most) {
+            return Some(Err(("wide_vectors", over(own, most))));
+        }
+        if !self.allow.meeting.allows(self.family.meets(config)) {
+            return Some(Err((self.allow.in_vain(), f64::INFINITY)));
+        }
+        if let Some((place, reason)) = self.family.chosen_places(config).find_map(|place| Some((place, self.allow.nowhere(place)?))) {
+            let wide = |width: u8| self.allow.vector.map_or(f64::INFINITY, |vector| over(vector, width));
+            return Some(Err((reason, if let Place::Strips(_, Some(width)) = place { wide(width) } else { f64::INFINITY })));
+        }
+        self.outlines.schedule(config)?;
+        let outline = self.outlines.outline(config);
+        Some(obstacle(&outline, self.allow).map_or(Ok(outline), Err))
+    }
+}
+
+fn over(own: impl Into<f64>, most: impl Into<f64>) -> f64 {
+    own.into() / most.into().max(f64::MIN_POSITIVE)
 }
 
 /// By what configurations are left out that a device can run.
@@ -151,7 +174,7 @@ pub struct Cut {
     pub dropped: BTreeMap<&'static str, usize>,
     /// How many a criterion speaks against, whether others do or not; under [`Rule::Hardware`] each is counted under one.
     pub against: BTreeMap<&'static str, usize>,
-    /// Of those that a rule drops, the one that violates least.
+    /// Of those that a rule drops, the one that violates least; where the device can run none, the one that is the least beyond it.
     pub nearest: Option<Nearest>,
 }
 
@@ -175,9 +198,10 @@ pub fn cut(family: &ScheduleFamily, configs: impl Iterator<Item = Config>, allow
     let mut pruned = prune(family, configs, allow);
     let judged: Vec<(Config, Facts)> = match rule {
         Rule::None => (&mut pruned).map(|(config, _)| (config, Facts::default())).collect(),
-        _ => (&mut pruned).map(|(config, outline)| (config, Facts::of(&outline, on.warp()))).collect(),
+        _ => (&mut pruned).map(|(config, outline)| (config, Facts::of(&outline.in_lane_order(on.lanes), on.warp()))).collect(),
     };
-    let mut cut = Cut { dropped: pruned.dropped, ..Cut::default() };
+    let nearest = pruned.nearest.filter(|_| judged.is_empty());
+    let mut cut = Cut { dropped: pruned.dropped, nearest, ..Cut::default() };
     match rule {
         Rule::None => cut.left = judged.into_iter().map(|own| own.0).collect(),
         Rule::Hardware => cut.beaten(judged, on),
@@ -222,21 +246,23 @@ impl Cut {
 }
 
 /// The first reason for which a device cannot run something; more registers than a work-item may have would be spilled.
-fn obstacle(kernel: &Kernel, allow: &Allowance) -> Option<&'static str> {
-    let too_large = |place: &TensorPlace, (w, h): (u32, u32)| match place {
-        TensorPlace::Image { width, height, .. } => *width > w.into() || *height > h.into(),
-        TensorPlace::Buffer { .. } => false,
+fn obstacle(kernel: &Kernel, allow: &Allowance) -> Option<Obstacle> {
+    let beyond = |place: &TensorPlace, (w, h): (u32, u32)| match place {
+        TensorPlace::Image { width, height, .. } => over(*width as f64, w).max(over(*height as f64, h)),
+        TensorPlace::Buffer { .. } => 0.0,
     };
-    if allow.image.is_some_and(|most| kernel.accesses.tensors.iter().any(|own| too_large(&own.place, most))) {
-        return Some("image_size");
+    let images = kernel.accesses.tensors.iter().map(|own| allow.image.map_or(0.0, |most| beyond(&own.place, most))).fold(0.0, f64::max);
+    if images > 1.0 {
+        return Some(("image_size", images));
     }
-    if allow.residency.max_registers.is_some_and(|max| kernel.registers > max) {
-        return Some("registers");
+    if let Some(max) = allow.residency.max_registers.filter(|&max| kernel.registers > max) {
+        return Some(("registers", over(kernel.registers, max)));
     }
     match occupancy(&allow.residency, kernel.registers, kernel.launch.group_size(), kernel.local) {
         Ok(_) => None,
-        Err(CannotRun::Registers { .. }) => Some("registers"),
-        Err(CannotRun::GroupSize { .. } | CannotRun::Warps { .. }) => Some("group_size"),
-        Err(CannotRun::Local { .. }) => Some("local_memory"),
+        Err(CannotRun::Registers { warps, max, .. }) => Some(("registers", over(warps, max))),
+        Err(CannotRun::GroupSize { size, max }) => Some(("group_size", over(size, max))),
+        Err(CannotRun::Warps { warps, max }) => Some(("group_size", over(warps, max))),
+        Err(CannotRun::Local { need, reserved, max }) => Some(("local_memory", over((need + reserved).0, max.0))),
     }
 }

@@ -191,3 +191,22 @@ fn what_is_drawn_for_a_device_lies_where_it_gains() {
         assert!(labels(&all) && !labels(&drawn), "{text}");
     }
 }
+
+/// Where a device can run none of a space, the one is named that is the least beyond it.
+#[test]
+fn the_nearest_is_named_where_a_device_can_run_none() {
+    let family = ScheduleFamily::new(parse_operator("matmul m=8 n=8 k=8").unwrap().steps.remove(0));
+    let mut few = builtin("adreno640").unwrap().unwrap();
+    few.execution.max_registers = Fact::known(2, Source::Assumed, "a test");
+    let on = |profile| Hardware::of(profile, Allowance::of(profile).residency);
+    let least = prune(&family, family.configs(), &Allowance::of(&builtin("adreno640").unwrap().unwrap())).map(|own| own.1.registers).min();
+    for rule in [Rule::None, Rule::Hardware, Rule::Paper001] {
+        let cut = cut(&family, family.configs(), &Allowance::of(&few), &on(&few), rule);
+        let nearest = cut.nearest.expect("one is named");
+        assert_eq!((cut.left.len(), &nearest.violated[..]), (0, &[("registers", f64::from(least.unwrap()) / 2.0)][..]), "{rule:?}");
+        assert_eq!(Some(family.outline(&nearest.config).registers), least);
+    }
+    // Where something is left, a device's own limits name none.
+    let adreno = builtin("adreno640").unwrap().unwrap();
+    assert_eq!(cut(&family, family.configs(), &Allowance::of(&adreno), &on(&adreno), Rule::Hardware).nearest, None);
+}

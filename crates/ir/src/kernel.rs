@@ -1,6 +1,7 @@
 //! What a model may see of a kernel, a pipeline stage or a shader.
 
 pub mod facts;
+pub mod lanes;
 pub mod meanwhile;
 
 use crate::accesses::Accesses;

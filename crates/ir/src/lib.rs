@@ -55,6 +55,7 @@ pub use data::Bindings;
 pub use estimate::{CostModel, Estimate, Limiter, Limits, ModelId, RankFamily, Ranked, Ranking, Volumes};
 pub use family::{Config, Family, Knob, KnobValue, LowerError, Space as ConfigSpace};
 pub use kernel::facts::Facts;
+pub use kernel::lanes::LaneOrder;
 pub use kernel::meanwhile::Meanwhile;
 pub use kernel::{Kernel, LaunchShape, OpClass, OpCounts, Reused, Shader, StageClass, StageWork};
 pub use occupancy::bound::{self, Demand};

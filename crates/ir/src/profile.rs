@@ -21,7 +21,7 @@ mod write;
 
 pub use builtin::{builtin_names, probed_names};
 pub use edit::{EditError, Edited};
-pub use text::{Place, ProfileError, Text, builtin, is_file};
+pub use text::{Place, ProfileError, Text, builtin, is_file, of_simulated};
 
 /// A number and where it comes from.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -191,7 +191,7 @@ pub struct Probed {
     /// The same with half as many.
     #[serde(default)]
     pub warps_half: Fact<u32>,
-    /// In which order lanes of a warp have coordinates of a group: `x` first, `y` first, ….
+    /// In which order lanes of a warp have coordinates of a group: `x` first, `y` first, or tiles, as `4 x 2` (see [`crate::LaneOrder`]).
     #[serde(default)]
     pub lane_order: Fact<String>,
     /// What a barrier of a group takes.

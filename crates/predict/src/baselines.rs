@@ -7,7 +7,8 @@ use warpsight_ir::bound::peak;
 use warpsight_ir::occupancy::{Residency, occupancy};
 use warpsight_ir::texture::{Block, Path, Strides};
 use warpsight_ir::{
-    CostModel, Estimate, Family, Kernel, Limiter, Limits, Meanwhile, ModelId, NoEstimate, Profile, RankFamily, Ranking, Seconds, Volumes,
+    CostModel, Estimate, Family, Kernel, LaneOrder, Limiter, Limits, Meanwhile, ModelId, NoEstimate, Profile, RankFamily, Ranking, Seconds,
+    Volumes,
 };
 
 /// Roofline (Williams et al. 2009): arithmetic at its peak or every tensor moved once, whichever takes longer.
@@ -63,7 +64,8 @@ impl CostModel<Kernel> for ReuseDistance {
         let (line, bytes) = (cache.line.need(on, "memory.texture_l1.line")?.0, cache.bytes.need(on, "memory.texture_l1.bytes")?.0);
         let group = kernel.launch.group_size();
         let warps = kernel.launch.group_count() as f64 * f64::from(group.div_ceil(warp.max(1)));
-        let missed = fetches(kernel, warp, FOLLOWED).into_iter().filter(|own| !own.texels.is_empty()).map(|own| {
+        let ordered = kernel.in_lane_order(LaneOrder::of(on));
+        let missed = fetches(&ordered, warp, FOLLOWED).into_iter().filter(|own| !own.texels.is_empty()).map(|own| {
             let width = (line / f64::from(own.texel_bytes.max(1))).max(1.0) as u32;
             let path = Path::new(warp.min(group).max(1) as usize, &own.texels);
             let kept = |since: f64| if since < bytes / line { 1.0 } else { 0.0 };

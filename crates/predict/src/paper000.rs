@@ -12,7 +12,7 @@ use warpsight_ir::occupancy::{Residency, occupancy};
 use warpsight_ir::texture::paper000::{Paper000 as Fit, exponent, histogram};
 use warpsight_ir::texture::{Block, Path};
 use warpsight_ir::{
-    CostModel, Estimate, Family, Kernel, Limiter, Limits, ModelId, NoEstimate, Profile, RankFamily, Ranking, Seconds, Volumes,
+    CostModel, Estimate, Family, Kernel, LaneOrder, Limiter, Limits, ModelId, NoEstimate, Profile, RankFamily, Ranking, Seconds, Volumes,
 };
 
 /// Fetches of an input that are followed.
@@ -60,7 +60,7 @@ impl CostModel<Kernel> for UpTo {
         let resident =
             occupancy(&Residency::of(on), kernel.registers, group, kernel.local).map_err(|e| NoEstimate::CannotRun(e.to_string()))?;
         let warps_per_group = f64::from(group.div_ceil(warp.max(1)));
-        let inputs: Vec<Input> = fetches(kernel, warp, FOLLOWED)
+        let inputs: Vec<Input> = fetches(&kernel.in_lane_order(LaneOrder::of(on)), warp, FOLLOWED)
             .iter()
             .filter(|own| !own.texels.is_empty())
             .map(|own| Input::of(own, warp.min(group), line.0, fit))

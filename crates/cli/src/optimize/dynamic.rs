@@ -15,7 +15,7 @@ use std::time::Duration;
 use warpsight_engine::EngineError;
 use warpsight_engine::candidates::{self, Offer};
 use warpsight_engine::dynamic::{self, Kept, Shape, Table, Tried};
-use warpsight_engine::tune::Attempt;
+use warpsight_engine::tune::{Attempt, DOUBTFUL, is_doubtful};
 use warpsight_engine::verify::{blank, check_operator};
 use warpsight_generate::operators::{Shapes, parse_shapes};
 use warpsight_generate::{Candidate, Operator, ScheduleFamily, TensorExpr};
@@ -156,6 +156,8 @@ fn report(text: &str, (open, sequence): (&[String], &str), table: &Table, target
             "own_predicted_s": shape.best(),
             "own_config": shape.ranked.first().map(|own| shape.family.space().describe(&own.config)),
             "predicted_loss_percent": percent(table.loss(at)),
+            "expected_loss_percent": table.expected[at].map(percent),
+            "doubtful": is_doubtful(table.expected[at]),
             "candidates": shape.candidates,
             "chosen_in_s": shape.took.as_secs_f64(),
         })
@@ -196,6 +198,7 @@ fn print(open: &[String], table: &Table) -> Result<(), Failure> {
         Keep("predicted us"),
         Keep("own choice us"),
         Keep("loss % (predicted)"),
+        Keep("expected loss %"),
         Spare(1, "candidates"),
         Keep("chosen in ms"),
     ]);
@@ -207,6 +210,11 @@ fn print(open: &[String], table: &Table) -> Result<(), Failure> {
             time.map_or("-".into(), |&time| micros(time)),
             micros(shape.best()),
             format!("{:.1}", percent(table.loss(at))),
+            match table.expected[at] {
+                Some(loss) if is_doubtful(Some(loss)) => format!("{:.1}, doubtful", percent(loss)),
+                Some(loss) => format!("{:.1}", percent(loss)),
+                None => "unknown, doubtful".to_owned(),
+            },
             shape.candidates.to_string(),
             format!("{:.1}", 1e3 * shape.took.as_secs_f64()),
         ]);
@@ -227,6 +235,14 @@ fn print(open: &[String], table: &Table) -> Result<(), Failure> {
     }
     for (words, reason) in &table.rejected {
         out(format_args!("passed over: {}: {reason}", config(words)))?;
+    }
+    let doubted = table.expected.iter().filter(|own| is_doubtful(**own)).count();
+    if doubted > 0 {
+        let all = table.shapes.len();
+        out(format_args!(
+            "{doubted} of {all} shapes are doubtful: their kernels are expected to lose more than {:.0} %",
+            percent(DOUBTFUL)
+        ))?;
     }
     let timed = loss(table).map_or(String::new(), |loss| format!("; where timed, all together {loss:+.1} %"));
     let (shapes, kernels) = (table.shapes.len(), table.kept.len());

@@ -144,7 +144,7 @@ impl Searched {
         let bar = progress::bar(asked.budget, family.name());
         let measured = source == TimeSource::Measured;
         let picked = chosen.time;
-        let mut reference = measured.then(|| Reference::new(Ranked { config: chosen.config.clone(), estimate: chosen.estimate.clone() }));
+        let mut reference = measured.then(|| Reference::new(chosen.config.clone(), Some(chosen.estimate.clone())));
         let mut observe = |attempt: &Attempt| record.attempt(family, attempt);
         let mut searching = Search { family, judge, device, rng, observe: &mut observe };
         let taught = lessons.len();
@@ -183,6 +183,17 @@ impl Searched {
     }
 }
 
+/// What a kernel took that was timed between others.
+pub fn reference(own: &Reference) -> Value {
+    json!({"times_s": own.times, "drift_percent": own.drift().map(|drift| 100.0 * drift)})
+}
+
+/// The same in a line, where it was timed twice.
+pub fn print_reference(name: &str, own: &Reference) -> Result<(), Failure> {
+    let Some(drift) = own.drift() else { return Ok(()) };
+    out(format_args!("{name}: a kernel timed between the others differed by {:.1} % (measured)", 100.0 * drift))
+}
+
 impl Kernel {
     fn json(&self) -> Value {
         let found = &self.found;
@@ -198,10 +209,7 @@ impl Kernel {
             "best_s": self.best.map(|own| own.0),
             "source": self.best.map(|own| own.1),
             "curve": found.curve.iter().map(point).collect::<Vec<_>>(),
-            "reference": self.reference.as_ref().map(|own| json!({
-                "times_s": own.times,
-                "drift_percent": own.drift().map(|drift| 100.0 * drift),
-            })),
+            "reference": self.reference.as_ref().map(reference),
         })
     }
 
@@ -219,9 +227,6 @@ impl Kernel {
             time(self.picked),
             time(self.best)
         ))?;
-        match self.reference.as_ref().and_then(Reference::drift) {
-            Some(drift) => out(format_args!("{name}: a kernel timed between the others differed by {:.1} % (measured)", 100.0 * drift)),
-            None => Ok(()),
-        }
+        self.reference.as_ref().map_or(Ok(()), |own| print_reference(name, own))
     }
 }

@@ -1,5 +1,6 @@
 //! Exchange with Kernel Tuner: `--export-kernel-tuner` writes what was tried of a kernel's space as a tuning problem (T1), results (T4) and a cache file, so
-//! that its strategies run on our spaces; `--import-kernel-tuner` holds results of such a space against what is predicted.
+//! that its strategies run on our spaces; `--import-kernel-tuner` holds results of such a space against what is predicted, and with `--keep-imported`
+//! they become samples of the store, which no kernel was verified by yet.
 //!
 //! Knobs are whole numbers there; where their values have names, a number is a position among these. The launch of a configuration is parameters,
 //! too (`block_size_*`, `groups_*`). What may be combined is said by beginnings of configurations, from two parameters on, so that a tuner that sets
@@ -14,13 +15,15 @@ use crate::report::{config as words, note, out};
 use crate::target::Target;
 use crate::target::judging::Judging;
 use serde_json::{Map, Value, json};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::Path;
+use warpsight_engine::EngineError;
 use warpsight_engine::search::Earlier;
+use warpsight_engine::tune::Attempt;
 use warpsight_engine::verify::blank;
 use warpsight_files::Folder;
 use warpsight_generate::ScheduleFamily;
-use warpsight_ir::{Config, Family, TimeSource};
+use warpsight_ir::{Config, Family, Feedback, Seconds, Status, TimeSource};
 use warpsight_predict::explore::score::{Score, ranked};
 use warpsight_predict::explore::table::{Row, Table};
 use warpsight_run::MemoryKind;
@@ -216,10 +219,20 @@ struct Compared<'a> {
     predicted: Vec<f64>,
     failed: usize,
     others: usize,
+    /// Rows that the store has now.
+    kept: usize,
 }
 
-/// Ranks the configurations of a file by the model and says how well.
-pub fn import(file: &Path, text: &str, families: &[ScheduleFamily], args: &Args, target: &Target, json: bool) -> Result<(), Failure> {
+/// Ranks the configurations of a file by the model and says how well; a record is told of them.
+pub fn import(
+    file: &Path,
+    text: &str,
+    families: &[ScheduleFamily],
+    args: &Args,
+    target: &Target,
+    record: Option<&mut Record>,
+    json: bool,
+) -> Result<(), Failure> {
     let wrong = |what: String| Failure::input(what).at(file.display().to_string());
     let table = Table::read(&packed::text(file)?).map_err(|error| wrong(error.to_string()))?;
     let mut own = None;
@@ -250,8 +263,32 @@ pub fn import(file: &Path, text: &str, families: &[ScheduleFamily], args: &Args,
         Ok(())
     })?;
     let others = table.rows.len() - rows.len();
-    let compared = Compared { family, rows, predicted, failed: table.failed, others };
+    let kept = record.map_or(Ok(0), |record| keep(family, &rows, record))?;
+    let compared = Compared { family, rows, predicted, failed: table.failed, others, kept };
     if json { out(compared.json(text, target)) } else { out(compared.text(target)) }
+}
+
+/// Stores what others timed of a family on this device, but for what was tried here: a search takes it for known, and verifies it before it is
+/// chosen.
+fn keep(family: &ScheduleFamily, rows: &[(Config, f64)], record: &mut Record) -> Result<usize, Failure> {
+    let tried: HashSet<Config> = record.known(family)?.into_iter().map(|own| own.0).collect();
+    let new = || rows.iter().filter(|own| !tried.contains(&own.0));
+    for (config, seconds) in new() {
+        let attempt = Attempt {
+            knobs: family.space().describe(config),
+            program: &family.finish(config).map_err(EngineError::from)?,
+            estimate: None,
+            status: Status::Done,
+            verified: false,
+            times: &[Seconds(*seconds)],
+            source: None,
+            quantum: Seconds::ZERO,
+            reference: None,
+            feedback: &Feedback::default(),
+        };
+        record.attempt(family, &attempt)?;
+    }
+    Ok(new().count())
 }
 
 /// The rows that are a family's configurations; the name of a knob that the table lacks otherwise.
@@ -289,6 +326,7 @@ impl Compared<'_> {
             "rows": score.rows,
             "failed": self.failed,
             "other_spaces": self.others,
+            "kept": self.kept,
             "tau": known(score.tau),
             "pick": known(score.pick),
             "best_of_ten": known(score.best_of_ten),
@@ -310,6 +348,9 @@ impl Compared<'_> {
             score.pick,
             score.best_of_ten
         );
+        if self.kept > 0 {
+            text = format!("{} rows are in the store now, not verified\n{text}", self.kept);
+        }
         for i in ranked(&pairs).into_iter().take(TEN) {
             let own = words(&self.family.space().describe(&self.rows[i].0));
             text += &format!("{:>10.4}  {:>12.4}  {own}\n", pairs[i].1 * 1e3, pairs[i].0 * 1e3);

@@ -105,13 +105,13 @@ pub fn run(text: &str, args: &Args, target: &mut Target, record: &mut Record, mu
 }
 
 /// Holds a file of Kernel Tuner's against what is predicted of the kernel, of all sequences, that it is of.
-pub fn compare(file: &Path, text: &str, args: &Args, target: &Target, json: bool) -> Result<(), Failure> {
+pub fn compare(file: &Path, text: &str, args: &Args, target: &Target, record: Option<&mut Record>, json: bool) -> Result<(), Failure> {
     let operator: Operator = parse_operator(text).map_err(|e| Failure::input(e.to_string()).at(text))?;
     let offer = Offer { limits: &target.device.info().limits, names: args.sequences.as_deref() };
     let all = candidates::offered(&operator, &offer);
     let families: Vec<ScheduleFamily> =
         all.iter().flat_map(|own| own.operator.kernels().cloned().map(|step| ScheduleFamily::by(step, target.passes))).collect();
-    kernel_tuner::import(file, text, &families, args, target, json)
+    kernel_tuner::import(file, text, &families, args, target, record, json)
 }
 
 /// Kernels for the sequence of expressions that was chosen for an operator.
@@ -128,6 +128,11 @@ fn kernels(
 ) -> Result<(), Failure> {
     let operator = &chosen.taken.operator;
     if args.dump.is_none() && operator.steps.len() > 1 {
+        if args.prune != Prune::None && args.search != Search::Exhaustive {
+            let said = format!("--prune is of one kernel where not everything is timed, and `{}` is several", chosen.taken.name);
+            return Err(Failure::input(said)
+                .help("--sequences names a sequence of one kernel; --search exhaustive prunes the space of each kernel"));
+        }
         return sequence(text, direct, chosen, args, target, record, trace, json);
     }
     let judging = Judging::new(target, args.top, args.runs);

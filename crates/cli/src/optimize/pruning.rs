@@ -62,7 +62,9 @@ impl Pruning {
 
 /// The criteria that a configuration violates, and by how much.
 fn violated(nearest: &Nearest) -> String {
-    let words = |(criterion, over): &(&str, f64)| format!("{criterion} x{over:.2}");
+    // Of what a device has nothing of, nothing says how much more it would take.
+    let words =
+        |(criterion, over): &(&str, f64)| if over.is_finite() { format!("{criterion} x{over:.2}") } else { (*criterion).to_owned() };
     nearest.violated.iter().map(words).collect::<Vec<_>>().join(", ")
 }
 

@@ -2,7 +2,7 @@
 //! without that is compared with the fastest.
 
 use super::pruning::Pruning;
-use super::{Args, Space};
+use super::{Args, Space, guided};
 use crate::failure::Failure;
 use crate::progress;
 use crate::record::Record;
@@ -15,7 +15,7 @@ use warpsight_engine::EngineError;
 use warpsight_engine::candidates::{Offer, offered};
 use warpsight_engine::found::{ByPattern, pattern_of};
 use warpsight_engine::network::Network;
-use warpsight_engine::search::{self, Earlier, Search, Timed, pairs};
+use warpsight_engine::search::{self, Earlier, Reference, Search, Timed, Within, pairs};
 use warpsight_engine::tune::{Attempt, Judge, Tuned};
 use warpsight_generate::{Operator, ScheduleFamily};
 use warpsight_graph::Plan;
@@ -50,6 +50,12 @@ struct Sequence {
     timed: usize,
     slower: usize,
     refused: usize,
+    /// Those that the device cannot launch by its limits.
+    beyond: usize,
+    /// What simulations were allowed of the least so far.
+    longest: f64,
+    /// Where time is measured, of each kernel one that was timed between the others.
+    references: Vec<(Name, Reference)>,
     /// The fastest kernels that agree on where tensors lie; none where no kernel of one is right.
     best: Option<Vec<Best>>,
     pairs: Vec<(f64, f64)>,
@@ -116,8 +122,9 @@ impl Kernels<'_> {
     /// One kernel, whose tensors lie anyhow.
     fn alone(&mut self, name: &'static str, family: ScheduleFamily, chosen: Option<&mut Tuned>) -> Result<Sequence, Failure> {
         let configs = self.left(&family, 1)?;
-        let within = chosen.as_ref().and_then(|chosen| chosen.time).map_or(Seconds(f64::INFINITY), |time| time.0);
-        let search::Space { timed, slower, refused } = self.timed(&family, &configs, within)?;
+        let least = chosen.as_ref().and_then(|chosen| chosen.time).map_or(Seconds(f64::INFINITY), |time| time.0);
+        let space = self.timed(&family, &configs, Within { least, times: search::LONGEST })?;
+        let search::Space { timed, slower, refused, beyond, reference } = space;
         let best = self.with(&family, |searching| {
             let Some(mut best) = searching.fastest(&timed)? else { return Ok(None) };
             if let Some(chosen) = chosen {
@@ -126,19 +133,24 @@ impl Kernels<'_> {
             Ok(Some(best))
         })?;
         let best = best.map(|(config, time)| vec![of(&family, &config, time)]);
-        Ok(Sequence { name, candidates: configs.len(), timed: timed.len(), slower, refused, best, pairs: pairs(&timed) })
+        let references = reference.map(|own| (family.name().clone(), own)).into_iter().collect();
+        let (candidates, longest, pairs) = (configs.len(), search::LONGEST, pairs(&timed));
+        Ok(Sequence { name, candidates, timed: timed.len(), slower, refused, beyond, longest, references, best, pairs })
     }
 
     /// Several kernels that agree on where the tensors between them lie.
     fn network(&mut self, name: &'static str, network: &Network) -> Result<Sequence, Failure> {
         let mut all: Vec<Vec<Timed>> = vec![];
-        let (mut candidates, mut slower, mut refused) = (0, 0, 0);
+        let (mut candidates, mut slower, mut refused, mut beyond, mut references) = (0, 0, 0, 0, vec![]);
+        let longest = search::LONGEST_OF_SOME;
         for family in &network.families {
             let configs = self.left(family, network.families.len())?;
             candidates += configs.len();
-            let own = self.timed(family, &configs, Seconds(f64::INFINITY))?;
+            let own = self.timed(family, &configs, Within { least: Seconds(f64::INFINITY), times: longest })?;
             slower += own.slower;
             refused += own.refused;
+            beyond += own.beyond;
+            references.extend(own.reference.map(|own| (family.name().clone(), own)));
             all.push(own.timed);
         }
         let by_pattern: Vec<ByPattern> = network.families.iter().zip(&all).map(|(family, timed)| least(family, timed)).collect();
@@ -160,6 +172,9 @@ impl Kernels<'_> {
             timed,
             slower,
             refused,
+            beyond,
+            longest,
+            references,
             best: best.filter(|own| !own.is_empty()),
             pairs: all.iter().flat_map(|own| pairs(own)).collect(),
         })
@@ -167,13 +182,14 @@ impl Kernels<'_> {
 
     /// What is to be timed of the space of one of so many kernels.
     fn left(&self, family: &ScheduleFamily, kernels: usize) -> Result<Vec<Config>, Failure> {
-        Ok(Pruning::of(self.args.prune, &self.target.profile, &self.target.allowance)
-            .cut(family, space(family, self.args.space, kernels))?
-            .left)
+        let cut = Pruning::of(self.args.prune, &self.target.profile, &self.target.allowance)
+            .cut(family, space(family, self.args.space, kernels))?;
+        let asked = self.args.passes.meeting();
+        Ok(cut.left.into_iter().filter(|config| asked.allows(family.meets(config))).collect())
     }
 
     /// Every configuration, timed now or earlier.
-    fn timed(&mut self, family: &ScheduleFamily, configs: &[Config], within: Seconds) -> Result<search::Space, Failure> {
+    fn timed(&mut self, family: &ScheduleFamily, configs: &[Config], within: Within) -> Result<search::Space, Failure> {
         let done = self.record.done(family)?;
         let words = |config: &Config| serde_json::to_string(&family.space().describe(config)).unwrap_or_default();
         let known = |config: &Config| -> Option<Earlier> { done.get(&words(config)).copied() };
@@ -223,9 +239,14 @@ impl Found {
         Some(100.0 * (self.picked.1.0 / self.best()?.1 - 1.0))
     }
 
+    /// The sequence that was picked.
+    fn own(&self) -> Option<&Sequence> {
+        self.all.iter().find(|own| own.name == self.picked.0)
+    }
+
     /// Pairs of the sequence that was picked.
     fn pairs(&self) -> &[(f64, f64)] {
-        self.all.iter().find(|own| own.name == self.picked.0).map_or(&[], |own| &own.pairs)
+        self.own().map_or(&[], |own| &own.pairs)
     }
 
     /// Puts what it showed into a report.
@@ -236,6 +257,9 @@ impl Found {
         value["timed"] = json!(self.all.iter().map(|own| own.timed).sum::<usize>());
         value["rank_correlation"] = json!(spearman(self.pairs()));
         value["geometric_error"] = json!(geometric_error(self.pairs()));
+        // Both are of what was timed to its end and predicted; where something was given up, of what takes so many times the least at most.
+        let given_up = self.own().filter(|own| own.slower > 0).map(|own| own.longest);
+        value["correlated"] = json!({"configurations": self.pairs().len(), "within_times_the_least": given_up});
         let kernels = best.best.as_deref().unwrap_or_default();
         value["best"] = json!({"sequence": best.name, "time_s": time});
         match kernels {
@@ -245,7 +269,19 @@ impl Found {
                 value["best"]["steps"] = kernels.iter().map(one).collect();
             }
         }
-        let one = |own: &Sequence| json!({"name": own.name, "candidates": own.candidates, "timed": own.timed, "slower": own.slower, "refused": own.refused, "time_s": own.time()});
+        let one = |own: &Sequence| {
+            let references = own.references.iter().map(|(name, own)| (name.to_string(), guided::reference(own)));
+            json!({
+                "name": own.name,
+                "candidates": own.candidates,
+                "beyond_limits": own.beyond,
+                "timed": own.timed,
+                "slower": own.slower,
+                "refused": own.refused,
+                "time_s": own.time(),
+                "reference": (!own.references.is_empty()).then(|| references.collect::<BTreeMap<_, _>>()),
+            })
+        };
         value["searched"] = self.all.iter().map(one).collect();
     }
 
@@ -254,18 +290,23 @@ impl Found {
         let source = self.source.name();
         let pairs = self.pairs();
         out(format_args!(
-            "prediction against {source} over {} configurations: geometric error x{:.2}, rank correlation {:.2}",
+            "prediction against {source} over the {} configurations that were timed to their end: geometric error x{:.2}, rank correlation {:.2}",
             pairs.len(),
             geometric_error(pairs),
             spearman(pairs)
         ))?;
         for own in &self.all {
             let time = own.time().map_or("none is right".to_owned(), |time| format!("at best {} us ({source})", micros(Seconds(time))));
-            let mut others = if own.slower > 0 { format!(", {} took several times as long", own.slower) } else { String::new() };
+            let mut others =
+                if own.slower > 0 { format!(", {} given up at x{} of the least", own.slower, own.longest) } else { String::new() };
             if own.refused > 0 {
                 others += &format!(", {} do not run or are wrong", own.refused);
             }
+            if own.beyond > 0 {
+                others += &format!(", {} are beyond the device's limits", own.beyond);
+            }
             out(format_args!("{}: {} of {} configurations timed{others}; {time}", own.name, own.timed, own.candidates))?;
+            own.references.iter().try_for_each(|(name, own)| guided::print_reference(name, own))?;
         }
         let (Some((best, time)), Some(loss)) = (self.best(), self.loss_percent()) else { return Ok(()) };
         for kernel in best.best.as_deref().unwrap_or_default() {

@@ -2,7 +2,7 @@
 
 use super::Target;
 use clap::ValueEnum;
-use warpsight_generate::Pass;
+use warpsight_generate::{Meeting, Pass};
 
 /// Options of every verb that makes kernels of operators.
 #[derive(clap::Args)]
@@ -16,6 +16,11 @@ pub struct PassArgs {
 }
 
 impl PassArgs {
+    /// What work-items may meet for as far as is asked for.
+    pub fn meeting(&self) -> Meeting {
+        Meeting { copies: !self.without.contains(&Without::Copies), shares: !self.without.contains(&Without::Shares) }
+    }
+
     /// Makes it so for a target.
     pub fn apply(&self, target: &mut Target) {
         self.without.iter().for_each(|what| what.apply(target));

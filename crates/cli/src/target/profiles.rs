@@ -16,6 +16,11 @@ pub fn builtin(name: &str) -> Result<Option<Profile>, Failure> {
     profile::builtin(name).transpose().map_err(refused)
 }
 
+/// That of a simulated device of that name.
+pub fn of_simulated(name: &str) -> Result<Option<Profile>, Failure> {
+    profile::of_simulated(name).transpose().map_err(refused)
+}
+
 /// Whether there is a profile of that name, or it means a file.
 pub fn is_known(name: &str) -> bool {
     is_file(name) || name.eq_ignore_ascii_case("host") || profile::builtin(name).is_some()

@@ -1,17 +1,16 @@
 //! One kernel: what configurations of its space take, and what models pick of them.
 
+use crate::kept;
 use crate::kinds::{is_plain, is_untiled, is_vanilla, words};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::fs::OpenOptions;
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::Write;
 use std::path::Path;
 use warpsight_engine::search::times;
 use warpsight_engine::tune::{self, Judge};
 use warpsight_generate::ScheduleFamily;
-use warpsight_generate::family::VERSION;
 use warpsight_generate::prune::{Allowance, prune};
 use warpsight_ir::{Config, CostModel, Family, Meanwhile, Profile, RankFamily};
 use warpsight_predict::KernelModel;
@@ -231,10 +230,7 @@ impl Bench<'_> {
 
     /// Simulated seconds of what runs, or those that an earlier run kept; infinite of what takes far longer than the best.
     fn times<'c>(&self, family: &ScheduleFamily, configs: &'c [Config]) -> Result<Vec<(&'c Config, f64)>, Box<dyn Error>> {
-        let mut hash = DefaultHasher::new();
-        (self.device, VERSION, family.passes().to_string(), warpsight_generate::ExprKey::of(family.expr()).to_string(), configs)
-            .hash(&mut hash);
-        let file = self.kept.join(format!("{:016x}.txt", hash.finish()));
+        let file = self.kept.join(kept::name(self.sim.simulator().silicon(), family, configs));
         let kept = std::fs::read_to_string(&file).unwrap_or_default();
         let mut all: Vec<Option<f64>> = kept.lines().map(|line| line.parse().ok()).collect();
         if all.len() != configs.len() {

@@ -2,17 +2,18 @@
 //!
 //!     cargo run --release -p warpsight-engine --example choose -- [--device NAME]… [--op NAME]… [--cases GRID,NEAR] [--configs N]
 //!         [--macs N] [--seed N] [--profiles FOLDER] [--kept FOLDER] [--with patterns] [--out FILE.md] [--fit FILE.toml]
-//!         [--all FILE.jsonl]
+//!         [--all FILE.jsonl] [--json FILE.json]
 //!
 //! `--fit` writes what picks are expected to lose (`predict::doubt`), and prints how well each device's are told by the others.
 //!
-//! `--all` writes all that was timed, beside what both counts say of it.
+//! `--all` writes all that was timed, beside what both counts say of it; `--json` of each case what picks take over the best, for `bench/choose.py`.
 //!
 //! Devices are simulated (`adreno740`, or FILE.toml), chosen for by what a probe found of them (FOLDER/sim-NAME.toml). Shapes are of the grid of paper
 //! 000's Table 3, and near to it; spaces are a part of all configurations, drawn. Times are simulated, and kept for the next run.
 
 mod cases;
 mod judged;
+mod kept;
 mod kinds;
 mod page;
 
@@ -50,6 +51,7 @@ struct Asked {
     out: Option<PathBuf>,
     fit: Option<PathBuf>,
     all: Option<PathBuf>,
+    json: Option<PathBuf>,
 }
 
 impl Asked {
@@ -67,6 +69,7 @@ impl Asked {
             out: None,
             fit: None,
             all: None,
+            json: None,
         };
         let mut words = std::env::args().skip(1);
         while let Some(word) = words.next() {
@@ -88,6 +91,7 @@ impl Asked {
                 "--kept" => asked.kept = value.into(),
                 "--fit" => asked.fit = Some(value.into()),
                 "--all" => asked.all = Some(value.into()),
+                "--json" => asked.json = Some(value.into()),
                 "--out" => asked.out = Some(value.into()),
                 _ => return Err(format!("{word}: no such option").into()),
             }
@@ -136,6 +140,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     if let Some(file) = &asked.fit {
         fit(&all, file)?;
+    }
+    if let Some(file) = &asked.json {
+        std::fs::write(file, format!("{:#}\n", page::json(&all)))?;
     }
     let page = page::page(&all, asked.seed, begun.elapsed());
     match &asked.out {

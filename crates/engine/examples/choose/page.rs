@@ -2,6 +2,7 @@
 
 use crate::Case;
 use crate::judged::PICKERS;
+use serde_json::json;
 use std::fmt::Write;
 use std::time::Duration;
 
@@ -34,6 +35,16 @@ pub fn line(case: &Case) -> String {
         all.join(" / "),
         case.text
     )
+}
+
+/// Of each case, what the first choice of each picker and the best of its first few take over the best.
+pub fn json(all: &[Case]) -> serde_json::Value {
+    let picks = |case: &Case| -> serde_json::Map<String, serde_json::Value> {
+        let own = |(n, name): (usize, &&str)| ((*name).to_owned(), json!({"over": case.over(n, false), "of_few": case.over(n, true)}));
+        PICKERS.iter().enumerate().map(own).collect()
+    };
+    let one = |case: &Case| json!({"device": case.device, "operator": case.operator, "text": case.text, "timed": case.timed(), "tau": case.tau(), "picks": picks(case)});
+    all.iter().map(one).collect()
 }
 
 /// Losses of a picker over cases.
@@ -141,6 +152,6 @@ pub fn page(all: &[Case], seed: u64, took: Duration) -> String {
 /// The options that decide what is drawn and timed, as they were given: where results and times go decides nothing.
 pub fn asked_for() -> String {
     let words: Vec<String> = std::env::args().skip(1).collect();
-    let deciding = |pair: &&[String]| !matches!(pair[0].as_str(), "--kept" | "--out" | "--fit" | "--all");
+    let deciding = |pair: &&[String]| !matches!(pair[0].as_str(), "--kept" | "--out" | "--fit" | "--all" | "--json" | "--profiles");
     words.chunks(2).filter(deciding).map(|pair| pair.join(" ")).collect::<Vec<_>>().join(" ")
 }

@@ -2,7 +2,7 @@
 
 use warpsight_ir::occupancy::{Residency, occupancy};
 use warpsight_ir::profile::{Cache, Fact};
-use warpsight_ir::{Bytes, Facts, Profile};
+use warpsight_ir::{Bytes, Facts, LaneOrder, Profile};
 
 /// Lanes of a warp where nobody knows.
 const WARP: u32 = 1;
@@ -13,6 +13,8 @@ pub const PUBLISHED_ALPHA: f64 = 3.0;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Hardware {
     pub(super) residency: Residency,
+    /// How lanes lie.
+    pub(super) lanes: LaneOrder,
     /// Cores.
     pub(super) cores: u32,
     /// f32 lanes of a core that work at once.
@@ -37,6 +39,7 @@ impl Hardware {
         let probed = profile.probed.alus.get().map(|&alus| f64::from(alus));
         Self {
             residency,
+            lanes: LaneOrder::of(profile),
             cores,
             alus: probed.or(execution.fma_per_clock.get().copied()),
             l1: level.bytes.get().copied(),

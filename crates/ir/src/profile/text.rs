@@ -90,6 +90,15 @@ pub fn builtin(name: &str) -> Option<Result<Profile, ProfileError>> {
     built_in(name).map(|text| Profile::read(text, &mut none))
 }
 
+/// The profile that a simulated device of that name is judged by: what a probe found of it, unless what is published of the real one says how many
+/// groups a core holds. Of phones nobody publishes that, nor the time of a barrier, nor much else that a probe finds.
+pub fn of_simulated(name: &str) -> Option<Result<Profile, ProfileError>> {
+    let published = builtin(name);
+    let enough = matches!(&published, Some(Ok(own)) if own.execution.max_groups.get().is_some());
+    let probed = if enough { None } else { builtin(&format!("sim-{name}")) };
+    probed.or(published)
+}
+
 fn built_in(name: &str) -> Option<Text> {
     builtin_text(name).map(|(name, text)| Text { name: name.to_owned(), text: text.into() })
 }

@@ -19,7 +19,7 @@ use requests::{Lines, Requests, TensorTraffic, Warps, requests};
 use std::cell::RefCell;
 use warpsight_ir::occupancy::{Residency, occupancy};
 use warpsight_ir::profile::{Cache, Fact};
-use warpsight_ir::{Bytes, Kernel, Limiter, Meanwhile, NoEstimate, Profile, Seconds, Unknown};
+use warpsight_ir::{Bytes, Kernel, LaneOrder, Limiter, Meanwhile, NoEstimate, Profile, Seconds, Unknown};
 
 /// What coarse counts need of a profile, once for all kernels.
 #[derive(Debug)]
@@ -39,6 +39,7 @@ pub struct Coarse<'p> {
     /// `None` where buffers have no first-level cache.
     l1_bytes: Option<f64>,
     meanwhile: Meanwhile,
+    lanes: LaneOrder,
     /// What warps of all kernels so far asked for: those of one schedule in several places mostly do the same.
     warps: RefCell<Warps>,
 }
@@ -77,6 +78,7 @@ impl<'p> Coarse<'p> {
             texture_instances: m.texture_l1.instances.get().map_or(cores, |&n| f64::from(n)),
             l1_bytes: m.buffer_l1.bytes.get().map(|bytes| bytes.0),
             meanwhile,
+            lanes: LaneOrder::of(on),
             warps: RefCell::default(),
         })
     }
@@ -86,6 +88,7 @@ impl<'p> Coarse<'p> {
     /// # Errors
     /// A kernel that cannot run, or of which nothing is known.
     pub fn seconds(&self, kernel: &Kernel) -> Result<(Seconds, Limiter), NoEstimate> {
+        let kernel = &*kernel.in_lane_order(self.lanes);
         if is_cpu(self.on) {
             return cpu::coarse(kernel, self.on, self.meanwhile, &self.requests(kernel));
         }

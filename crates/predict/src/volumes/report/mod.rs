@@ -17,7 +17,7 @@ use crate::volumes::known::Known;
 use std::rc::Rc;
 use warpsight_ir::accesses::Canonical;
 use warpsight_ir::occupancy::{Residency, occupancy};
-use warpsight_ir::{Accesses, Kernel, NoEstimate, Profile, Seconds, TensorUse, Unknown, Volumes};
+use warpsight_ir::{Accesses, Kernel, LaneOrder, NoEstimate, Profile, Seconds, TensorUse, Unknown, Volumes};
 
 /// Predicts one launch.
 ///
@@ -33,6 +33,8 @@ pub fn report(work: &Work, on: &Profile, settings: &Settings) -> Result<Report, 
 /// # Errors
 /// As [`report`].
 pub fn report_knowing(work: &Work, on: &Profile, settings: &Settings, known: &Rc<Known>) -> Result<Report, NoEstimate> {
+    let ordered = work.kernel.in_lane_order(LaneOrder::of(on));
+    let work = &Work { kernel: &ordered, points: work.points };
     let (Canonical { accesses, positions, never, .. }, form) = form::of(&work.kernel.accesses, settings.order, known);
     let Kernel { name, launch, registers, kept, reused, local, ops, chain, .. } = work.kernel;
     // Its tensors may be in another order.

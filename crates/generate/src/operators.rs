@@ -16,6 +16,7 @@ mod matmul;
 mod movement;
 mod normalise;
 mod pool;
+mod scatter;
 mod shapes;
 pub(crate) mod split;
 
@@ -23,12 +24,13 @@ pub use conv::{Conv, Deconv, Window, conv, deconv};
 pub use grammar::{DTYPES, forms, parse_operator};
 pub use lookup::{
     BAGS, Coordinates, EXACT, Interpolation, Lookup, MOST_ROWS, Nearest, Taps, embedding_bag, gather, gather_elements, lower_triangle,
-    resize, scatter_add,
+    resize,
 };
 pub use matmul::{MatMul, matmul};
 pub use movement::{Beyond, border, concat, copy, elementwise, pad, slice, split, transpose, update};
 pub use normalise::{GRADIENTS, STATISTICS, layernorm, layernorm_gradient, softmax};
 pub use pool::{Pool, PoolKind, ReduceKind, global_average_pool, pool, reduce};
+pub use scatter::{ScatterKind, scatter};
 pub use shapes::{MOST_SHAPES, Shapes, is_open, parse_shapes};
 pub use split::LONGEST;
 

@@ -187,8 +187,11 @@ fn elements_that_cannot_be_found() {
     assert_eq!(error(&words).to_string(), text);
     let resize = message(vec![node("r", "Resize", &["x"], &["y"])]);
     assert!(resize.starts_with("node `r`: Resize (opset 13): scales None and sizes None of "), "{resize}");
-    let add = message(vec![node("s", "Size", &["x"], &["i"]), node("e", "ScatterElements", &["x", "i", "x"], &["y"])]);
-    assert_eq!(add, "node `e`: ScatterElements (opset 13) with reduction `none` (add is) is not supported");
+    let mut scattered = node("e", "ScatterElements", &["x", "i", "x"], &["y"]);
+    let by = AttributeProto { name: "reduction".into(), s: b"mean".to_vec(), r#type: AttributeType::String as i32, ..Default::default() };
+    scattered.attribute.push(by);
+    let mean = message(vec![node("s", "Size", &["x"], &["i"]), scattered]);
+    assert_eq!(mean, "node `e`: ScatterElements (opset 13) with reduction `mean` is not supported");
 }
 
 #[test]

@@ -200,7 +200,7 @@ impl<'a> Builder<'a> {
             Op::Gradient(Function::Silu) => "silu_backward",
             Op::Gradient(_) => "gradient",
             Op::Gather { .. } | Op::GatherElements { .. } => "gather",
-            Op::ScatterAdd { .. } => "scatter_add",
+            Op::Scatter { kind, .. } => kind.name(),
             Op::Triangle { .. } | Op::LowerPairs { .. } => "triangle",
             Op::EmbeddingBag => "embedding_bag",
             Op::Update { .. } => "update",

@@ -5,9 +5,9 @@ use warpsight_generate::candidates::candidates;
 use warpsight_generate::candidates::through::{moved_where_read, reshaped};
 use warpsight_generate::expr::{AxisId, Index, Operator, Role, ScalarExpr, Tensor};
 use warpsight_generate::operators::{
-    Beyond, Conv, Coordinates, Deconv, Interpolation, Lookup, MatMul, Nearest, OperatorError, Pool, PoolKind, ReduceKind, Taps, Window,
-    border, concat, conv, copy, deconv, elementwise, embedding_bag, gather, gather_elements, global_average_pool, layernorm,
-    layernorm_gradient, lower_triangle, matmul, pad, parse_operator, pool, reduce, resize, scatter_add, slice, softmax, tensor, then,
+    Beyond, Conv, Coordinates, Deconv, Interpolation, Lookup, MatMul, Nearest, OperatorError, Pool, PoolKind, ReduceKind, ScatterKind,
+    Taps, Window, border, concat, conv, copy, deconv, elementwise, embedding_bag, gather, gather_elements, global_average_pool, layernorm,
+    layernorm_gradient, lower_triangle, matmul, pad, parse_operator, pool, reduce, resize, scatter, slice, softmax, tensor, then,
     transpose, update,
 };
 use warpsight_ir::{BinaryOp, Scalar, UnaryOp};
@@ -104,19 +104,7 @@ pub const KINDS: &[Kind] = &[
             gather_elements(&Lookup { index, ..own })
         },
     },
-    Kind {
-        name: "scatter_add",
-
-        draw: |rng, e| {
-            let own = looked_into(rng, e);
-            let updates: Vec<i64> =
-                own.shape.iter().enumerate().map(|(d, &most)| if d == own.axis { extent(rng) } else { rng.i64(1..=most) }).collect();
-            let column = updates.iter().enumerate().map(|(d, &own_extent)| if d == own.axis { own_extent } else { 1 }).collect();
-            let index = if rng.bool() { updates.clone() } else { column };
-            let input: Vec<i64> = own.shape.iter().map(|&most| if rng.bool() { most } else { 1 }).collect();
-            scatter_add(&Lookup { index, ..own }, &input, &updates)
-        },
-    },
+    Kind { name: "scatter_add", draw: |rng, e| scattered(rng, e, &[ScatterKind::Add]) },
     Kind {
         name: "embedding_bag",
 
@@ -166,6 +154,8 @@ pub const KINDS: &[Kind] = &[
     Kind { name: "border", draw: bordered },
     Kind { name: "shuffled", draw: shuffled },
     Kind { name: "held", draw: held },
+    Kind { name: "scatter", draw: |rng, e| scattered(rng, e, &[ScatterKind::Last]) },
+    Kind { name: "scatter_combined", draw: |rng, e| scattered(rng, e, &[ScatterKind::Mul, ScatterKind::Max, ScatterKind::Min]) },
 ];
 
 /// A tensor that is looked into through another.
@@ -174,6 +164,18 @@ fn looked_into(rng: &mut Rng, element: Scalar) -> Lookup {
     let axis = rng.usize(..shape.len());
     let positions = if rng.bool() { Scalar::I32 } else { Scalar::F32 };
     Lookup { shape, axis, dimensions: 1, index: ranked(rng, 1..3), positions, element }
+}
+
+/// Elements that are put to others: each with a position, or rows of them.
+fn scattered(rng: &mut Rng, element: Scalar, kinds: &[ScatterKind]) -> Result<Operator, OperatorError> {
+    let own = looked_into(rng, element);
+    let updates: Vec<i64> =
+        own.shape.iter().enumerate().map(|(d, &most)| if d == own.axis { extent(rng) } else { rng.i64(1..=most) }).collect();
+    let column = updates.iter().enumerate().map(|(d, &own_extent)| if d == own.axis { own_extent } else { 1 }).collect();
+    let index = if rng.bool() { updates.clone() } else { column };
+    let input: Vec<i64> = own.shape.iter().map(|&most| if rng.bool() { most } else { 1 }).collect();
+    let kind = *rng.choice(kinds).expect("some");
+    scatter(kind, &Lookup { index, ..own }, &input, &updates)
 }
 
 fn resizing(rng: &mut Rng, element: Scalar) -> Result<Operator, OperatorError> {

@@ -1,9 +1,9 @@
 //! Operators on the command line: `conv2d n=1 c=64 h=56 w=56 k=64 r=3 s=3 stride=1 pad=1`.
 
 use super::{
-    Conv, Coordinates, Deconv, Interpolation, Lookup, MOST_ROWS, MatMul, Nearest, OperatorError, Pool, PoolKind, ReduceKind, Taps, Window,
-    concat, conv, copy, deconv, elementwise, embedding_bag, gather, gelu, gelu_tanh, layernorm, layernorm_gradient, lower_triangle, matmul,
-    pool, reduce, resize, scatter_add, softmax, split, tensor, then, transpose,
+    Conv, Coordinates, Deconv, Interpolation, Lookup, MOST_ROWS, MatMul, Nearest, OperatorError, Pool, PoolKind, ReduceKind, ScatterKind,
+    Taps, Window, concat, conv, copy, deconv, elementwise, embedding_bag, gather, gelu, gelu_tanh, layernorm, layernorm_gradient,
+    lower_triangle, matmul, pool, reduce, resize, scatter, softmax, split, tensor, then, transpose,
 };
 use crate::expr::{Operator, Role, ScalarExpr, Tensor};
 use warpsight_ir::{BinaryOp, Scalar};
@@ -78,7 +78,11 @@ const FORMS: &[Form] = &[
     ("concat", &["n", "c", "parts"], &[]),
     ("split", &["n", "c", "parts"], &[]),
     ("gather", &["rows", "c", "n"], &[]),
+    ("scatter", &["rows", "c", "n"], &[]),
     ("scatter_add", &["rows", "c", "n"], &[]),
+    ("scatter_mul", &["rows", "c", "n"], &[]),
+    ("scatter_max", &["rows", "c", "n"], &[]),
+    ("scatter_min", &["rows", "c", "n"], &[]),
     ("embedding_bag", &["rows", "c", "n", "bags"], &[]),
     ("lower_triangle", &["n", "c"], &[]),
     ("layernorm_gradient", &["n", "c"], &[]),
@@ -128,8 +132,8 @@ fn keys((name, needed, optional): &Form) -> String {
 /// `maxpool` or `avgpool` of `conv2d` is a pooling of what it makes, of windows of so many rows and columns, every `poolstride` of them (as far as they
 /// reach where that is 0) and with `poolpad` around. `softmax` or `layernorm` of `matmul` is 1 where rows of what it makes are normalised.
 /// `transpose_left` and `transpose_right` are 0, or 1 where that operand of `matmul` is stored k×m, n×k. `padw` pads columns where `pad` is that of rows alone. What has `n` and `c` alone is of n rows of c elements. Results of `add`, `mul`, `where` and `expand` may have `h` and `w`, too; `left_n=1`, `right_c=1`, `condition_h=1`, `input_w=1` and
-/// others like them say where an operand has extent 1 and is broadcast (`rows` is another word for `right_n`). `expand` repeats one row n times unless `input_n` says otherwise; `split` gives each of its parts; `gather` finds n of `rows` rows where n integers say, and `scatter_add` adds n
-/// rows to them; `embedding_bag` sums n such rows in bags. `lower_triangle` takes what is below the diagonals of n squares of c rows. `resize_*` have middles of elements meet (ONNX's `half_pixel`).
+/// others like them say where an operand has extent 1 and is broadcast (`rows` is another word for `right_n`). `expand` repeats one row n times unless `input_n` says otherwise; `split` gives each of its parts; `gather` finds n of `rows` rows where n integers say, `scatter` puts n rows in place of some and `scatter_add`, `scatter_mul`, `scatter_max` and `scatter_min` combine n
+/// rows with them; `embedding_bag` sums n such rows in bags. `lower_triangle` takes what is below the diagonals of n squares of c rows. `resize_*` have middles of elements meet (ONNX's `half_pixel`).
 pub fn parse_operator(text: &str) -> Result<Operator, OperatorError> {
     let known = || FORMS.iter().map(|f| f.0).collect::<Vec<_>>().join(" ");
     let mut words = text.split_whitespace();
@@ -205,7 +209,7 @@ pub fn parse_operator(text: &str) -> Result<Operator, OperatorError> {
         _ if let Some(kind) = ReduceKind::ALL.into_iter().find(|kind| kind.name() == name) => {
             reduce(kind, &[keys.get("n"), keys.get("c")], &[1], false, element)?
         }
-        "gather" | "scatter_add" | "embedding_bag" => {
+        "gather" | "scatter" | "scatter_add" | "scatter_mul" | "scatter_max" | "scatter_min" | "embedding_bag" => {
             let (rows, c, n) = (keys.get("rows"), keys.get("c"), keys.get("n"));
             if rows < 1 {
                 return Err(OperatorError::TooSmall { operator: name.into(), what: "rows".into(), minimum: 1, value: rows });
@@ -213,8 +217,11 @@ pub fn parse_operator(text: &str) -> Result<Operator, OperatorError> {
             let own = |index| Lookup { shape: vec![rows, c], axis: 0, dimensions: 1, index, positions: Scalar::I32, element };
             match name {
                 "gather" => gather(&own(vec![n]))?,
-                "scatter_add" => scatter_add(&own(vec![n, 1]), &[rows, c], &[n, c])?,
-                _ => embedding_bag(&own(vec![n]), keys.get("bags"), false)?,
+                "embedding_bag" => embedding_bag(&own(vec![n]), keys.get("bags"), false)?,
+                _ => {
+                    let kind = ScatterKind::ALL.into_iter().find(|kind| kind.name() == name).unwrap_or(ScatterKind::Add);
+                    scatter(kind, &own(vec![n, 1]), &[rows, c], &[n, c])?
+                }
             }
         }
         "lower_triangle" => {

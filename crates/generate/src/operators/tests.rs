@@ -506,11 +506,11 @@ fn elements_found_through_positions() {
     check(&elements);
     assert_eq!(run(&elements, &[vec![0., 1., 2., -1., 0., 3.], ten.clone()]), [0., 5., 10., 8., 1., 0.]);
     // Rows are added to, one of them twice, one beyond the end not at all.
-    let add = scatter_add(&own(&[3, 2], 0, &[4, 1]), &[3, 2], &[4, 2]).unwrap();
+    let add = scatter(ScatterKind::Add, &own(&[3, 2], 0, &[4, 1]), &[3, 2], &[4, 2]).unwrap();
     check(&add);
     let updates: Vec<f64> = (1..9).map(f64::from).collect();
     assert_eq!(run(&add, &[vec![2., 0., 2., 3.], updates.clone(), vec![0.5; 6]]), [3.5, 4.5, 0.5, 0.5, 6.5, 8.5]);
-    let each = scatter_add(&own(&[2, 2], 1, &[2, 3]), &[2, 2], &[2, 3]).unwrap();
+    let each = scatter(ScatterKind::Add, &own(&[2, 2], 1, &[2, 3]), &[2, 2], &[2, 3]).unwrap();
     assert_eq!(run(&each, &[vec![0., 1., 0., 1., 1., -1.], updates[..6].to_vec(), vec![0.0; 4]]), [4., 2., 0., 15.]);
     let bag = embedding_bag(&own(&[4, 2], 0, &[5]), 3, false).unwrap();
     check(&bag);
@@ -524,7 +524,7 @@ fn elements_found_through_positions() {
     let points = gather(&pair(&[3])).unwrap();
     check(&points);
     assert_eq!(run(&points, &[vec![1., 0., -1.], vec![2., -3., 3.], ten.clone()]), [10., 11., 0., 1., 0., 0.]);
-    let put = scatter_add(&pair(&[3, 1]), &[1], &[3, 2]).unwrap();
+    let put = scatter(ScatterKind::Add, &pair(&[3, 1]), &[1], &[3, 2]).unwrap();
     check(&put);
     let sums = run(&put, &[vec![1., 0., -1.], vec![2., -3., 2.], updates[..6].to_vec(), vec![0.5]]);
     assert_eq!(sums, [3.5, 4.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 6.5, 8.5]);
@@ -537,9 +537,75 @@ fn elements_found_through_positions() {
     let floats = |rows| gather(&Lookup { positions: Scalar::F32, ..own(&[rows, 1], 0, &[3]) });
     assert!(floats(1 << 24).is_ok() && floats((1 << 24) + 1).is_err());
     assert!(gather(&own(&[3, 4], 2, &[3])).is_err());
-    assert!(scatter_add(&own(&[3, 4], 0, &[2]), &[3, 4], &[2, 4]).is_err());
-    assert!(scatter_add(&own(&[3, 4], 0, &[2, 1]), &[3, 4], &[2, 5]).is_err());
-    assert!(scatter_add(&own(&[3, 4], 0, &[2, 1]), &[3, 3], &[2, 4]).is_err());
+    assert!(scatter(ScatterKind::Add, &own(&[3, 4], 0, &[2]), &[3, 4], &[2, 4]).is_err());
+    assert!(scatter(ScatterKind::Add, &own(&[3, 4], 0, &[2, 1]), &[3, 4], &[2, 5]).is_err());
+    assert!(scatter(ScatterKind::Add, &own(&[3, 4], 0, &[2, 1]), &[3, 3], &[2, 4]).is_err());
+}
+
+/// Updates in place of elements, or combined with them, against a walk over the updates in their order.
+#[test]
+fn elements_put_to_positions() {
+    let mut rng = fastrand::Rng::with_seed(11);
+    let (mut again, mut beyond, mut fewer) = (0, 0, 0);
+    for n in 0..600 {
+        let shape: Vec<i64> = (0..rng.usize(1..4)).map(|_| rng.i64(1..5)).collect();
+        let axis = rng.usize(..shape.len());
+        let dimensions = if rng.bool() { 1 } else { rng.usize(1..=shape.len() - axis) };
+        let behind = axis + dimensions;
+        let mut updates = [&shape[..axis], &[rng.i64(1..6)], &shape[behind..]].concat();
+        // Of some dimensions the first elements alone.
+        (0..updates.len()).filter(|d| *d != axis).for_each(|d| updates[d] = if rng.bool() { updates[d] } else { rng.i64(1..=updates[d]) });
+        let each = dimensions == 1 && rng.bool();
+        let index: Vec<i64> = (0..updates.len()).map(|d| if each || d == axis { updates[d] } else { 1 }).collect();
+        let input: Vec<i64> = shape.iter().map(|&e| if rng.bool() { e } else { 1 }).collect();
+        let positions = if rng.bool() { Scalar::I32 } else { Scalar::F32 };
+        let own = Lookup { shape: shape.clone(), axis, dimensions, index: index.clone(), positions, element: Scalar::F32 };
+        let kind = ScatterKind::ALL[n % 5];
+        let operator = scatter(kind, &own, &input, &updates).unwrap();
+        check(&operator);
+        let count = |shape: &[i64]| shape.iter().product::<i64>() as usize;
+        let found: Vec<Vec<f64>> =
+            (axis..behind).map(|d| (0..count(&index)).map(|_| rng.i64(-shape[d] - 1..=shape[d]) as f64).collect()).collect();
+        let mut numbers = |shape: &[i64]| -> Vec<f64> { (0..count(shape)).map(|_| f64::from(rng.i32(-8..9)) / 4.0).collect() };
+        let (put, data) = (numbers(&updates), numbers(&input));
+
+        let plain =
+            |shape: &[i64], at: &[i64]| shape.iter().zip(at).fold(0, |flat, (e, i)| flat * e + if *e == 1 { 0 } else { *i }) as usize;
+        let mut expected = vec![0.0; count(&shape)];
+        for at in points(&shape) {
+            expected[plain(&shape, &at)] = data[plain(&input, &at[..])];
+        }
+        let mut seen = vec![false; expected.len()];
+        fewer += usize::from((0..updates.len()).any(|u| u != axis && updates[u] < [&shape[..axis], &[0], &shape[behind..]].concat()[u]));
+        for at in points(&updates) {
+            let here = plain(&index, &at);
+            let place = |(d, said): (usize, &Vec<f64>)| if said[here] < 0.0 { said[here] as i64 + shape[d] } else { said[here] as i64 };
+            let places: Vec<i64> = (axis..behind).zip(&found).map(place).collect();
+            let to = [&at[..axis], &places, &at[axis + 1..]].concat();
+            if to.iter().zip(&shape).any(|(i, e)| !(0..*e).contains(i)) {
+                beyond += 1;
+                continue;
+            }
+            let (there, update) = (&mut expected[plain(&shape, &to)], put[plain(&updates, &at)]);
+            *there = match kind {
+                ScatterKind::Last => update,
+                ScatterKind::Add => *there + update,
+                ScatterKind::Mul => *there * update,
+                ScatterKind::Max => there.max(update),
+                ScatterKind::Min => there.min(update),
+            };
+            again += usize::from(std::mem::replace(&mut seen[plain(&shape, &to)], true));
+        }
+        let given = external_inputs(&operator).into_iter().map(|own| match &*own.name {
+            "updates" => put.clone(),
+            "input" => data.clone(),
+            name => found[name.strip_prefix("index").unwrap().parse().unwrap_or(0)].clone(),
+        });
+        let made = run(&operator, &given.collect::<Vec<_>>());
+        let text = format!("{kind:?} of {updates:?} at {index:?} in {shape:?} along {dimensions} from {axis}");
+        assert_eq!(made, expected, "{text}");
+    }
+    assert!(again > 100 && beyond > 100 && fewer > 50, "{again} {beyond} {fewer}");
 }
 
 /// The examples of ONNX's Resize, and what it says of each mode.
@@ -597,6 +663,8 @@ fn axes_of_the_command_lines_operators() {
     assert_eq!(axes("split n=3 c=20 parts=4"), "split n3 c5 | ");
     assert_eq!(axes("gather rows=9 c=5 n=4"), "gather n4 c5 | ");
     assert_eq!(axes("scatter_add rows=9 c=5 n=4"), "scatter_add n9 c5 | e4");
+    assert_eq!(axes("scatter_max rows=9 c=5 n=4"), "scatter_max n9 c5 | e4");
+    assert_eq!(axes("scatter rows=9 c=5 n=4"), "scatter n9 c5 | ");
     assert_eq!(axes("resize_nearest n=1 c=3 h=4 w=5 oh=8 ow=15"), "resize_nearest c3 y4 x5 y_copy2 x_copy3 | ");
     assert_eq!(axes("resize_nearest n=1 c=3 h=4 w=5 oh=7 ow=5"), "resize_nearest c3 y7 x5 | ");
     assert_eq!(axes("resize_linear n=1 c=3 h=4 w=5 oh=8 ow=5"), "resize_linear c3 y8 x5 | t22 t32");
@@ -620,7 +688,7 @@ fn axes_of_the_command_lines_operators() {
 fn messages_of_the_grammar() {
     let message = |text: &str| parse_operator(text).unwrap_err().to_string();
     let all = "conv2d dwconv2d conv3d deconv2d deconv3d matmul fc softmax layernorm maxpool avgpool reduce_sum reduce_mean reduce_max reduce_min reduce_l1 reduce_l2 reduce_sum_square reduce_prod reduce_log_sum reduce_log_sum_exp copy add mul relu gelu gelu_tanh \
-               where expand transpose concat split gather scatter_add embedding_bag lower_triangle layernorm_gradient resize_nearest resize_linear resize_cubic";
+               where expand transpose concat split gather scatter scatter_add scatter_mul scatter_max scatter_min embedding_bag lower_triangle layernorm_gradient resize_nearest resize_linear resize_cubic";
     let conv = "n= c= h= w= k= r= s= [stride=] [pad=] [padw=] [dilation=] [groups=] [maxpool=] [avgpool=] [poolstride=] [poolpad=] [winograd=] [dtype=] [weights=]";
     assert_eq!(message(" "), format!("no operator given; one of: {all}"));
     assert_eq!(message("conv n=1"), format!("unknown operator `conv`; one of: {all}; did you mean `conv2d` or `conv3d`?"));

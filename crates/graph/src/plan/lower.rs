@@ -238,12 +238,12 @@ fn lower_anchor(graph: &Graph, node: &Node, op: &Op, element: Scalar) -> Result<
         Op::GatherElements { axis } => {
             with(operators::gather_elements(&lookup(shape(0), *axis, 1, shape(1), element))?, &["input", "index"])
         }
-        Op::ScatterAdd { axis } => {
+        Op::Scatter { axis, kind } => {
             let count = node.inputs.len() - 2;
             let updates = shape(count + 1);
             let column: Vec<i64> = (0..updates.len()).map(|d| if d == *axis { updates[d] } else { 1 }).collect();
             let index = if count == 1 && shape(1) == updates { updates } else { &column };
-            let operator = operators::scatter_add(&lookup(output, *axis, count, index, element), shape(0), updates)?;
+            let operator = operators::scatter(*kind, &lookup(output, *axis, count, index, element), shape(0), updates)?;
             let mut sources = looked_up(node, count);
             sources.push(("updates".into(), Source::Tensor(node.inputs[count + 1])));
             Lowered { operator, sources, further: &[] }

@@ -264,6 +264,12 @@ pub fn gelu(x: ScalarExpr) -> ScalarExpr {
     mul(mul(x, ScalarExpr::Const(0.5)), whole)
 }
 
+/// 1 / (1 + e⁻ˣ)
+pub fn sigmoid(x: ScalarExpr) -> ScalarExpr {
+    let power = ScalarExpr::unary(UnaryOp::Exp, ScalarExpr::unary(UnaryOp::Neg, x));
+    ScalarExpr::binary(BinaryOp::Div, ScalarExpr::Const(1.0), add(ScalarExpr::Const(1.0), power))
+}
+
 /// x · (1 + tanh(√(2/π) · (x + 0.044715 · x³))) / 2: the other function of that name, which ONNX calls its approximation.
 pub fn gelu_tanh(x: ScalarExpr) -> ScalarExpr {
     let cubed = mul(mul(x.clone(), x.clone()), mul(x.clone(), ScalarExpr::Const(GELU_TANH.1)));

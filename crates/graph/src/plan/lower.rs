@@ -397,10 +397,7 @@ fn unary(f: Function, x: ScalarExpr) -> ScalarExpr {
             let negative = ScalarExpr::binary(Mul, number(alpha), ScalarExpr::binary(Min, x.clone(), number(0.0)));
             ScalarExpr::binary(Add, ScalarExpr::binary(Max, x, number(0.0)), negative)
         }
-        Function::Sigmoid => {
-            let power = ScalarExpr::unary(UnaryOp::Exp, ScalarExpr::unary(UnaryOp::Neg, x));
-            ScalarExpr::binary(Div, number(1.0), ScalarExpr::binary(Add, number(1.0), power))
-        }
+        Function::Sigmoid => operators::sigmoid(x),
         Function::Silu => {
             let power = ScalarExpr::unary(UnaryOp::Exp, ScalarExpr::unary(UnaryOp::Neg, x.clone()));
             ScalarExpr::binary(Div, x, ScalarExpr::binary(Add, number(1.0), power))

@@ -314,11 +314,17 @@ fn activated_convolution(rng: &mut Rng, element: Scalar) -> Result<Operator, Ope
     Ok(operator)
 }
 
-/// A 3×3 convolution by transformed tiles, edges that end within one included, with a bias.
+/// A 3×3 convolution, or its transpose, by transformed tiles, edges that end within one included, with a bias.
 fn tiled_convolution(rng: &mut Rng, element: Scalar) -> Result<Operator, OperatorError> {
     let window = |rng: &mut Rng| Window { pad_before: rng.i64(0..3), pad_after: rng.i64(0..3), ..Window::new(rng.i64(1..8), 3) };
-    let (channels, filters, spatial) = (rng.i64(1..6), rng.i64(1..6), vec![window(rng), window(rng)]);
-    let whole = conv(&Conv { batch: rng.i64(1..3), channels, filters, groups: 1, spatial, bias: rng.bool(), element })?;
+    let groups = if rng.u8(..3) == 0 { 2 } else { 1 };
+    let (channels, filters, spatial) = (groups * rng.i64(1..6), groups * rng.i64(1..6), vec![window(rng), window(rng)]);
+    let (batch, bias) = (rng.i64(1..3), rng.bool());
+    let whole = if rng.u8(..3) == 0 {
+        deconv(&Deconv { batch, channels, filters, groups, spatial, bias, element })?
+    } else {
+        conv(&Conv { batch, channels, filters, groups, spatial, bias, element })?
+    };
     let name = *rng.choice(&["winograd2", "winograd4"]).expect("two");
     // Of one row or column there are no tiles.
     Ok(candidates(&whole).into_iter().find(|own| own.name == name).map_or(whole, |own| own.operator))

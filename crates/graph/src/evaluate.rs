@@ -256,6 +256,7 @@ fn function(f: Function, x: f64) -> f64 {
         Function::Abs => x.abs(),
         Function::Floor => x.floor(),
         Function::Ceil => x.ceil(),
+        Function::Trunc => x.trunc(),
         Function::Reciprocal => 1.0 / x,
         Function::Power(p) => x.powf(p),
         Function::Round(to) => rounded(to, x),
@@ -273,6 +274,8 @@ fn arithmetic(f: Arithmetic, a: f64, b: f64) -> f64 {
         Arithmetic::Sub => a - b,
         Arithmetic::Mul => a * b,
         Arithmetic::Div => a / b,
+        // Nothing is said of a division by 0, but that there is a number.
+        Arithmetic::Quotient => (a / if b == 0.0 { 1.0 } else { b }).trunc(),
         Arithmetic::Min => smaller(a, b),
         Arithmetic::Max => larger(a, b),
         Arithmetic::Less => f64::from(a < b),

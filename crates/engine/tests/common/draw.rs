@@ -154,6 +154,7 @@ pub const KINDS: &[Kind] = &[
     Kind { name: "border", draw: bordered },
     Kind { name: "shuffled", draw: shuffled },
     Kind { name: "held", draw: held },
+    Kind { name: "quotients", draw: quotients },
     Kind { name: "scatter", draw: |rng, e| scattered(rng, e, &[ScatterKind::Last]) },
     Kind { name: "scatter_combined", draw: |rng, e| scattered(rng, e, &[ScatterKind::Mul, ScatterKind::Max, ScatterKind::Min]) },
 ];
@@ -250,6 +251,23 @@ fn integers(rng: &mut Rng, element: Scalar) -> Result<Operator, OperatorError> {
         );
     }
     Ok(operator)
+}
+
+/// Whole numbers of both signs, divided by others; by none that are 0.
+fn quotients(rng: &mut Rng, element: Scalar) -> Result<Operator, OperatorError> {
+    let shape = ranked(rng, 1..4);
+    let narrow: Vec<i64> = shape.iter().map(|&extent| if rng.bool() { extent } else { 1 }).collect();
+    let [a, b] = [("a", &shape), ("b", &narrow)].map(|(name, shape)| tensor(name, shape, element, Role::Activation));
+    let [times, from] = [rng.i64(5..60), rng.i64(0..200)].map(|own| ScalarExpr::Const(own as f64));
+    elementwise("quotients", &[a, b], &shape, element, |x, at| {
+        let whole = |x: &ScalarExpr, more: ScalarExpr| ScalarExpr::binary(BinaryOp::Add, ScalarExpr::round(Scalar::I32, x.clone()), more);
+        let place = |d: usize| ScalarExpr::Position(at[d].clone());
+        let over = ScalarExpr::binary(BinaryOp::Sub, ScalarExpr::binary(BinaryOp::Mul, place(0), times), from);
+        let by = whole(&x[1], ScalarExpr::binary(BinaryOp::Sub, place(at.len() - 1), ScalarExpr::Const(3.0)));
+        let none = ScalarExpr::binary(BinaryOp::Eq, by.clone(), ScalarExpr::Const(0.0));
+        let by = ScalarExpr::select(none, ScalarExpr::Const(1.0), by);
+        ScalarExpr::round(Scalar::F32, ScalarExpr::binary(BinaryOp::Div, whole(&x[0], over), by))
+    })
 }
 
 fn extent(rng: &mut Rng) -> i64 {

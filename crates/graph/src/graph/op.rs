@@ -277,6 +277,8 @@ pub enum Function {
     Floor,
     /// smallest integer ≥ x
     Ceil,
+    /// the integer that is next towards zero
+    Trunc,
     /// 1/x
     Reciprocal,
     /// x to a constant power: a whole number of magnitude at most 8, ½ or −½
@@ -307,6 +309,8 @@ pub enum Arithmetic {
     Mul,
     /// a / b
     Div,
+    /// the quotient of whole numbers, towards zero; of none by 0
+    Quotient,
     /// the smaller; NaN where either is
     Min,
     /// the larger; NaN where either is

@@ -345,6 +345,7 @@ fn apply(op: &Op, x: &[ScalarExpr], at: &[Index]) -> ScalarExpr {
                 Arithmetic::Sub => BinaryOp::Sub,
                 Arithmetic::Mul => BinaryOp::Mul,
                 Arithmetic::Div => BinaryOp::Div,
+                Arithmetic::Quotient => return quotient(&x[0], &x[1]),
                 Arithmetic::Min => BinaryOp::Min,
                 Arithmetic::Max => BinaryOp::Max,
                 Arithmetic::Less => BinaryOp::Lt,
@@ -360,6 +361,15 @@ fn apply(op: &Op, x: &[ScalarExpr], at: &[Index]) -> ScalarExpr {
         // Only elementwise nodes follow or are lowered by this.
         _ => x[0].clone(),
     }
+}
+
+/// A quotient of whole numbers that are kept as floats: of integers, since a device may round a quotient of floats upwards.
+fn quotient(a: &ScalarExpr, b: &ScalarExpr) -> ScalarExpr {
+    let [a, b] = [a, b].map(|own| ScalarExpr::round(Scalar::I32, own.clone()));
+    // Beyond the ends of tensors there are zeros.
+    let none = ScalarExpr::binary(BinaryOp::Eq, b.clone(), ScalarExpr::Const(0.0));
+    let by = ScalarExpr::select(none, ScalarExpr::Const(1.0), b);
+    ScalarExpr::round(Scalar::F32, ScalarExpr::binary(BinaryOp::Div, a, by))
 }
 
 /// A gradient times the slope of a function.
@@ -419,6 +429,11 @@ fn unary(f: Function, x: ScalarExpr) -> ScalarExpr {
         Function::Abs => ScalarExpr::unary(UnaryOp::Abs, x),
         Function::Floor => ScalarExpr::unary(UnaryOp::Floor, x),
         Function::Ceil => ScalarExpr::unary(UnaryOp::Ceil, x),
+        // Not by way of an integer: a number may be larger than any.
+        Function::Trunc => {
+            let negative = ScalarExpr::binary(BinaryOp::Lt, x.clone(), number(0.0));
+            ScalarExpr::select(negative, ScalarExpr::unary(UnaryOp::Ceil, x.clone()), ScalarExpr::unary(UnaryOp::Floor, x))
+        }
         Function::Reciprocal => ScalarExpr::binary(Div, number(1.0), x),
         Function::Power(p) => power(x, p),
         // All else is as narrow as that already, or folded.

@@ -55,7 +55,7 @@ pub const KINDS: &[Kind] = &[
     Kind { name: "dwconv2d", draw: depthwise_convolution },
     Kind { name: "conv1d", draw: |rng, e| convolution(rng, e, 1, 1) },
     Kind { name: "conv3d", draw: |rng, e| convolution(rng, e, 3, 1) },
-    Kind { name: "deconv2d", draw: deconvolution },
+    Kind { name: "deconv2d", draw: |rng, e| deconvolution(rng, e, 2) },
     Kind { name: "matmul", draw: |rng, e| product(rng, e, false) },
     Kind { name: "matmul_batch", draw: |rng, e| product(rng, e, true) },
     Kind { name: "fc", draw: fully_connected },
@@ -154,6 +154,7 @@ pub const KINDS: &[Kind] = &[
     Kind { name: "border", draw: bordered },
     Kind { name: "shuffled", draw: shuffled },
     Kind { name: "held", draw: held },
+    Kind { name: "deconv3d", draw: |rng, e| deconvolution(rng, e, 3) },
     Kind { name: "quotients", draw: quotients },
     Kind { name: "scatter", draw: |rng, e| scattered(rng, e, &[ScatterKind::Last]) },
     Kind { name: "scatter_combined", draw: |rng, e| scattered(rng, e, &[ScatterKind::Mul, ScatterKind::Max, ScatterKind::Min]) },
@@ -362,8 +363,8 @@ fn depthwise_convolution(rng: &mut Rng, element: Scalar) -> Result<Operator, Ope
     })
 }
 
-fn deconvolution(rng: &mut Rng, element: Scalar) -> Result<Operator, OperatorError> {
-    let spatial = (0..2).map(|_| Window { stride: rng.i64(1..5), dilation: rng.i64(1..5), ..window(rng) }).collect();
+fn deconvolution(rng: &mut Rng, element: Scalar, dims: usize) -> Result<Operator, OperatorError> {
+    let spatial = (0..dims).map(|_| Window { stride: rng.i64(1..5), dilation: rng.i64(1..5), ..window(rng) }).collect();
     let groups = if rng.u8(0..3) == 0 { rng.i64(2..4) } else { 1 };
     let (channels, filters) = (groups * rng.i64(1..8), groups * extent(rng));
     deconv(&Deconv { batch: rng.i64(1..3), channels, filters, groups, spatial, bias: rng.bool(), element })

@@ -51,6 +51,7 @@ MOVES = [
     beside_a_copy("resize_nearest, 64 x 56² to 100²", "resize_nearest n=1 c=64 h=56 w=56 oh=100 ow=100", 64 * 56**2, 64 * 100**2),
     beside_a_copy("resize_linear, 64 x 56² to 112²", "resize_linear n=1 c=64 h=56 w=56 oh=112 ow=112", 64 * 56**2, 64 * 112**2),
     beside_a_copy("gather, 8192 of 50,000 rows of 256", "gather rows=50000 c=256 n=8192", 8192 * 256, 8192 * 256),
+    beside_a_copy("scatter, 512 of 8192 rows of 256", "scatter rows=8192 c=256 n=512", 8192 * 256, 8192 * 256),
     beside_a_copy("split of 1024 x 4096 in four", "split n=1024 c=4096 parts=4", 4 * 1024 * 1024, 4 * 1024 * 1024),
     beside_a_copy("where, 1024 x 1024", "where n=1024 c=1024", 3 * 1024**2, 1024**2),
     beside_a_copy("transpose, 1024 x 1024", "transpose n=1024 c=1024", 1024**2, 1024**2),

@@ -18,7 +18,7 @@ fn a_slip_is_answered_with_the_name_that_is_meant() {
         (&["predict", STAR, "--device", "h100", "--set", "blok=4,4,4"], "did you mean `block`?"),
         (&["pipeline", NERF, "--device", "h100", "--policy", "kitsun"], "`kitsun` is none of best, kitsune; did you mean `kitsune`?"),
         (&["optimize", "--op", "sofmax n=4 c=100"], "did you mean `softmax`?"),
-        (&["optimize", "--op", "conv2d n=1 strid=2"], "did you mean `stride`?"),
+        (&["optimize", "--op", "conv2d n=1 strid=2"], "did you mean `stride` or `strideh` or `stridew`?"),
         (&["optimize", "--op", "softmax n=4 c=100", "--dump", "programm"], "did you mean `program`?"),
         (&["optimize", "--op", "softmax n=4 c=100", "--profile", "adreno64"], "did you mean `adreno640`?"),
         (&["battery", "--device", "sim:adreno640", "--out", "x", "--phase", "stencil"], "did you mean `stencils`?"),

@@ -16,6 +16,7 @@ mod matmul;
 mod movement;
 mod normalise;
 mod pool;
+mod scatter;
 mod shapes;
 pub(crate) mod split;
 
@@ -23,12 +24,13 @@ pub use conv::{Conv, Deconv, Window, conv, deconv};
 pub use grammar::{DTYPES, forms, parse_operator};
 pub use lookup::{
     BAGS, Coordinates, EXACT, Interpolation, Lookup, MOST_ROWS, Nearest, Taps, embedding_bag, gather, gather_elements, lower_triangle,
-    resize, scatter_add,
+    resize,
 };
 pub use matmul::{MatMul, matmul};
 pub use movement::{Beyond, border, concat, copy, elementwise, pad, slice, split, transpose, update};
 pub use normalise::{GRADIENTS, STATISTICS, layernorm, layernorm_gradient, softmax};
 pub use pool::{Pool, PoolKind, ReduceKind, global_average_pool, pool, reduce};
+pub use scatter::{ScatterKind, scatter};
 pub use shapes::{MOST_SHAPES, Shapes, is_open, parse_shapes};
 pub use split::LONGEST;
 
@@ -260,6 +262,12 @@ pub fn gelu(x: ScalarExpr) -> ScalarExpr {
     let scaled = mul(x.clone(), ScalarExpr::Const(std::f64::consts::FRAC_1_SQRT_2));
     let whole = add(ScalarExpr::unary(UnaryOp::Erf, scaled), ScalarExpr::Const(1.0));
     mul(mul(x, ScalarExpr::Const(0.5)), whole)
+}
+
+/// 1 / (1 + e⁻ˣ)
+pub fn sigmoid(x: ScalarExpr) -> ScalarExpr {
+    let power = ScalarExpr::unary(UnaryOp::Exp, ScalarExpr::unary(UnaryOp::Neg, x));
+    ScalarExpr::binary(BinaryOp::Div, ScalarExpr::Const(1.0), add(ScalarExpr::Const(1.0), power))
 }
 
 /// x · (1 + tanh(√(2/π) · (x + 0.044715 · x³))) / 2: the other function of that name, which ONNX calls its approximation.

@@ -9,7 +9,7 @@ use crate::error::GraphError;
 use crate::graph::op::{Arithmetic, Function, Op};
 use crate::graph::{Graph, Node, TensorId};
 use std::sync::Arc;
-use warpsight_generate::operators::{Coordinates, GELU_TANH, Interpolation, Nearest, PoolKind, ReduceKind, Window};
+use warpsight_generate::operators::{Coordinates, GELU_TANH, Interpolation, Nearest, PoolKind, ReduceKind, ScatterKind, Window};
 use warpsight_ir::interpret::{larger, rounded, smaller};
 
 /// The graph's outputs for one array per input, all row-major and in the graph's order. What nobody reads any more is let go.
@@ -111,19 +111,26 @@ fn result(graph: &Graph, node: &Node, op: &Op, x: &[&[f64]]) -> Vec<f64> {
             };
             points(output).enumerate().map(|own| of(own).unwrap_or(0.0)).collect()
         }
-        Op::ScatterAdd { axis } => {
+        Op::Scatter { axis, kind } => {
             let (data, last) = (strides(shape(0), output.len()), x.len() - 1);
-            let mut sums: Vec<f64> = points(output).map(|p| x[0][at(&p, &data)]).collect();
+            let mut made: Vec<f64> = points(output).map(|p| x[0][at(&p, &data)]).collect();
             let each = last == 2 && shape(1) == shape(2);
             for (n, p) in points(shape(last)).enumerate() {
                 let from = if each { n } else { p[*axis] };
                 let found = (*axis..).zip(&x[1..last]).map(|(d, said)| position(said[from], output[d])).collect::<Option<Vec<_>>>();
                 if let Some(found) = found {
                     let own = p[..*axis].iter().chain(&found).chain(&p[*axis + 1..]);
-                    sums[own.enumerate().map(|(d, i)| i * from_plain(output, d)).sum::<usize>()] += x[last][n];
+                    let (there, put) = (&mut made[own.enumerate().map(|(d, i)| i * from_plain(output, d)).sum::<usize>()], x[last][n]);
+                    *there = match kind {
+                        ScatterKind::Last => put,
+                        ScatterKind::Add => *there + put,
+                        ScatterKind::Mul => *there * put,
+                        ScatterKind::Max => larger(*there, put),
+                        ScatterKind::Min => smaller(*there, put),
+                    };
                 }
             }
-            sums
+            made
         }
         Op::Update { axis, start } => updated([x[0], x[1]], output, shape(1), *axis, *start),
         Op::CachedMatMul { start, transpose_right } => {
@@ -249,6 +256,7 @@ fn function(f: Function, x: f64) -> f64 {
         Function::Abs => x.abs(),
         Function::Floor => x.floor(),
         Function::Ceil => x.ceil(),
+        Function::Trunc => x.trunc(),
         Function::Reciprocal => 1.0 / x,
         Function::Power(p) => x.powf(p),
         Function::Round(to) => rounded(to, x),
@@ -266,6 +274,8 @@ fn arithmetic(f: Arithmetic, a: f64, b: f64) -> f64 {
         Arithmetic::Sub => a - b,
         Arithmetic::Mul => a * b,
         Arithmetic::Div => a / b,
+        // Nothing is said of a division by 0, but that there is a number.
+        Arithmetic::Quotient => (a / if b == 0.0 { 1.0 } else { b }).trunc(),
         Arithmetic::Min => smaller(a, b),
         Arithmetic::Max => larger(a, b),
         Arithmetic::Less => f64::from(a < b),

@@ -181,14 +181,18 @@ fn elements_that_cannot_be_found() {
     let mut split = node("s", "Split", &["x"], &["y", "z"]);
     split.attribute.push(ints("split", &[1, 100]));
     assert!(message(vec![split]).starts_with("node `s`: Split (opset 13): 2 parts [1, 100] of "));
-    let mut words = model(vec![node("d", "Div", &["x", "x"], &["y"])]);
-    words.graph.as_mut().unwrap().input = vec![typed("x", DataType::Int64, vec![])];
-    let text = "node `d`: Div (opset 13) with computed whole numbers that are divided, or beside floats is not supported";
+    let mut words = model(vec![node("d", "Div", &["x", "c"], &["y"])]);
+    let graph = words.graph.as_mut().unwrap();
+    (graph.input, graph.initializer) = (vec![typed("x", DataType::Int64, vec![])], vec![constant("c", &[1], &[2.0])]);
+    let text = "node `d`: Div (opset 13) with computed whole numbers beside floats is not supported";
     assert_eq!(error(&words).to_string(), text);
     let resize = message(vec![node("r", "Resize", &["x"], &["y"])]);
     assert!(resize.starts_with("node `r`: Resize (opset 13): scales None and sizes None of "), "{resize}");
-    let add = message(vec![node("s", "Size", &["x"], &["i"]), node("e", "ScatterElements", &["x", "i", "x"], &["y"])]);
-    assert_eq!(add, "node `e`: ScatterElements (opset 13) with reduction `none` (add is) is not supported");
+    let mut scattered = node("e", "ScatterElements", &["x", "i", "x"], &["y"]);
+    let by = AttributeProto { name: "reduction".into(), s: b"mean".to_vec(), r#type: AttributeType::String as i32, ..Default::default() };
+    scattered.attribute.push(by);
+    let mean = message(vec![node("s", "Size", &["x"], &["i"]), scattered]);
+    assert_eq!(mean, "node `e`: ScatterElements (opset 13) with reduction `mean` is not supported");
 }
 
 #[test]

@@ -9,7 +9,7 @@ use warpsight_generate::{Operator, Role, TensorExpr};
 use warpsight_graph::Plan;
 use warpsight_ir::Scalar;
 
-const OPERATORS: [&str; 51] = [
+const OPERATORS: [&str; 56] = [
     "conv2d n=2 c=3 h=5 w=7 k=4 r=3 s=3 stride=1 pad=1",
     "conv2d n=1 c=4 h=9 w=8 k=3 r=5 s=3 stride=2 pad=2",
     "conv2d n=1 c=2 h=6 w=1 k=3 r=3 s=3 stride=1 pad=1",
@@ -34,6 +34,12 @@ const OPERATORS: [&str; 51] = [
     "conv2d n=1 c=4 h=5 w=3 k=1 r=3 s=3 pad=1 weights=none",
     "conv2d n=1 c=3 h=9 w=9 k=3 r=3 s=3 dilation=2",
     "conv2d n=1 c=4 h=9 w=9 k=4 r=3 s=3 groups=2",
+    // Transposed ones, whose taps read backwards, and groups of channels; those of one channel have none.
+    "deconv2d n=2 c=3 h=5 w=7 k=4 r=3 s=3 pad=1",
+    "deconv2d n=1 c=4 h=6 w=3 k=6 r=3 s=3 groups=2 output_padding=1",
+    "deconv2d n=1 c=2 h=5 w=5 k=3 r=3 s=3 dilation=2",
+    "conv2d n=2 c=6 h=7 w=8 k=9 r=3 s=3 groups=3 pad=1 weights=none",
+    "dwconv2d n=1 c=4 h=6 w=6 r=3 s=3 pad=1",
     // As many taps for each remainder, or not; fewer taps than remainders; ends that are left out.
     "deconv2d n=1 c=6 h=5 w=7 k=8 r=3 s=3 stride=2 pad=1",
     "deconv2d n=1 c=4 h=5 w=4 k=3 r=4 s=4 stride=2 pad=1",
@@ -141,7 +147,7 @@ fn every_candidate_computes_the_operator() {
             ("packed", 6),
             ("parts", 2),
             ("phases", 7),
-            ("padded", 23),
+            ("padded", 28),
             ("pooled", 5),
             ("rows", 12),
             ("rows_kept", 6),
@@ -151,8 +157,8 @@ fn every_candidate_computes_the_operator() {
             ("runs256", 2),
             ("split16", 6),
             ("split256", 1),
-            ("winograd2", 9),
-            ("winograd4", 9)
+            ("winograd2", 14),
+            ("winograd4", 14)
         ])
     );
 }

@@ -4,6 +4,7 @@ mod support;
 
 use support::node::{alone, checked, differences, drawn};
 use support::{draw, relative};
+use warpsight_generate::operators::ScatterKind;
 use warpsight_graph::Op;
 
 #[test]
@@ -61,8 +62,11 @@ fn what_does_not_fit_is_refused() {
     assert!(fits(Op::Gather { axis: 1 }, &[&wide, &[1], &[1]], &[&[2, 1]]).is_err(), "positions along a dimension that is not there");
     assert!(fits(Op::Gather { axis: 0 }, &[&wide, &[4], &[5]], &[&[4]]).is_err(), "other numbers of positions");
     assert_eq!(fits(Op::Gather { axis: 0 }, &[&wide, &[4], &[4]], &[&[4]]), Ok(()));
-    assert!(fits(Op::ScatterAdd { axis: 0 }, &[&[3, 3], &[4], &[4, 3]], &[&wide]).is_err(), "data that does not broadcast");
-    assert_eq!(fits(Op::ScatterAdd { axis: 0 }, &[&[], &[4], &[4, 3]], &[&wide]), Ok(()));
+    assert!(
+        fits(Op::Scatter { axis: 0, kind: ScatterKind::Add }, &[&[3, 3], &[4], &[4, 3]], &[&wide]).is_err(),
+        "data that does not broadcast"
+    );
+    assert_eq!(fits(Op::Scatter { axis: 0, kind: ScatterKind::Add }, &[&[], &[4], &[4, 3]], &[&wide]), Ok(()));
     for (axis, diagonal, pairs) in [(0, -2, 1), (0, -3, 0), (1, 0, 6), (0, 9, 9), (usize::MAX, 0, 6), (0, i64::MIN, 0)] {
         let found = fits(Op::LowerPairs { axis, diagonal }, &[&[3, 3]], &[&[pairs]]);
         assert_eq!(found.is_ok(), (axis, diagonal) == (0, 9) || (axis, diagonal) == (0, -2), "{axis} {diagonal}: {found:?}");

@@ -108,7 +108,7 @@ fn operand(place: usize, elements: usize, positive: bool) -> Vec<f64> {
 fn found(op: &Op, place: usize, inputs: &[Vec<i64>], outputs: &[Vec<i64>]) -> Option<i64> {
     op.positions(inputs.len()).contains(&place).then(|| match op {
         Op::Gather { axis } => inputs[0][axis + place - 1],
-        Op::ScatterAdd { axis } => outputs[0][axis + place - 1],
+        Op::Scatter { axis, .. } => outputs[0][axis + place - 1],
         Op::EmbeddingBag => inputs[place - 1][0],
         // Beginnings of bags have no part in gradients.
         Op::EmbeddingBagGradient => {

@@ -134,6 +134,18 @@ fn types_that_kernels_do_not_compute_in_are_refused_by_name() {
     let expected =
         "node `m`: Mul (opset 13) with computed DOUBLE, which kernels do not compute in (convert the model to float32), is not supported";
     assert_eq!(graph(nodes, constant()).expect_err("an error"), expected);
-    let nodes = vec![cast("b", "x", DataType::Int64), cast("y", "b", DataType::Float)];
-    assert_eq!(graph(nodes, constant()).expect_err("an error"), "node `b`: Cast (opset 13) with computed floats to INT64 is not supported");
+    let nodes = vec![cast("b", "x", DataType::Int64), node("Div", "d", &["b", "x"]), cast("y", "d", DataType::Float)];
+    let expected = "node `d`: Div (opset 13) with computed whole numbers beside floats is not supported";
+    assert_eq!(graph(nodes, constant()).expect_err("an error"), expected);
+    // Beyond what floats tell apart.
+    let large = TensorProto {
+        name: "c".into(),
+        dims: vec![1],
+        data_type: DataType::Int64 as i32,
+        int64_data: vec![16_777_217],
+        ..Default::default()
+    };
+    let nodes = vec![cast("b", "x", DataType::Int64), node("Div", "d", &["b", "c"]), cast("y", "d", DataType::Float)];
+    let expected = "node `d`: Div (opset 13) with the whole number 16777217 beside computed ones (at most 16777216) is not supported";
+    assert_eq!(graph(nodes, large).expect_err("an error"), expected);
 }

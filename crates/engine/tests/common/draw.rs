@@ -5,9 +5,9 @@ use warpsight_generate::candidates::candidates;
 use warpsight_generate::candidates::through::{moved_where_read, reshaped};
 use warpsight_generate::expr::{AxisId, Index, Operator, Role, ScalarExpr, Tensor};
 use warpsight_generate::operators::{
-    Beyond, Conv, Coordinates, Deconv, Interpolation, Lookup, MatMul, Nearest, OperatorError, Pool, PoolKind, ReduceKind, Taps, Window,
-    border, concat, conv, copy, deconv, elementwise, embedding_bag, gather, gather_elements, global_average_pool, layernorm,
-    layernorm_gradient, lower_triangle, matmul, pad, parse_operator, pool, reduce, resize, scatter_add, slice, softmax, tensor, then,
+    Beyond, Conv, Coordinates, Deconv, Interpolation, Lookup, MatMul, Nearest, OperatorError, Pool, PoolKind, ReduceKind, ScatterKind,
+    Taps, Window, border, concat, conv, copy, deconv, elementwise, embedding_bag, gather, gather_elements, global_average_pool, layernorm,
+    layernorm_gradient, lower_triangle, matmul, pad, parse_operator, pool, reduce, resize, scatter, slice, softmax, tensor, then,
     transpose, update,
 };
 use warpsight_ir::{BinaryOp, Scalar, UnaryOp};
@@ -55,7 +55,7 @@ pub const KINDS: &[Kind] = &[
     Kind { name: "dwconv2d", draw: depthwise_convolution },
     Kind { name: "conv1d", draw: |rng, e| convolution(rng, e, 1, 1) },
     Kind { name: "conv3d", draw: |rng, e| convolution(rng, e, 3, 1) },
-    Kind { name: "deconv2d", draw: deconvolution },
+    Kind { name: "deconv2d", draw: |rng, e| deconvolution(rng, e, 2) },
     Kind { name: "matmul", draw: |rng, e| product(rng, e, false) },
     Kind { name: "matmul_batch", draw: |rng, e| product(rng, e, true) },
     Kind { name: "fc", draw: fully_connected },
@@ -104,19 +104,7 @@ pub const KINDS: &[Kind] = &[
             gather_elements(&Lookup { index, ..own })
         },
     },
-    Kind {
-        name: "scatter_add",
-
-        draw: |rng, e| {
-            let own = looked_into(rng, e);
-            let updates: Vec<i64> =
-                own.shape.iter().enumerate().map(|(d, &most)| if d == own.axis { extent(rng) } else { rng.i64(1..=most) }).collect();
-            let column = updates.iter().enumerate().map(|(d, &own_extent)| if d == own.axis { own_extent } else { 1 }).collect();
-            let index = if rng.bool() { updates.clone() } else { column };
-            let input: Vec<i64> = own.shape.iter().map(|&most| if rng.bool() { most } else { 1 }).collect();
-            scatter_add(&Lookup { index, ..own }, &input, &updates)
-        },
-    },
+    Kind { name: "scatter_add", draw: |rng, e| scattered(rng, e, &[ScatterKind::Add]) },
     Kind {
         name: "embedding_bag",
 
@@ -166,6 +154,10 @@ pub const KINDS: &[Kind] = &[
     Kind { name: "border", draw: bordered },
     Kind { name: "shuffled", draw: shuffled },
     Kind { name: "held", draw: held },
+    Kind { name: "deconv3d", draw: |rng, e| deconvolution(rng, e, 3) },
+    Kind { name: "quotients", draw: quotients },
+    Kind { name: "scatter", draw: |rng, e| scattered(rng, e, &[ScatterKind::Last]) },
+    Kind { name: "scatter_combined", draw: |rng, e| scattered(rng, e, &[ScatterKind::Mul, ScatterKind::Max, ScatterKind::Min]) },
 ];
 
 /// A tensor that is looked into through another.
@@ -174,6 +166,18 @@ fn looked_into(rng: &mut Rng, element: Scalar) -> Lookup {
     let axis = rng.usize(..shape.len());
     let positions = if rng.bool() { Scalar::I32 } else { Scalar::F32 };
     Lookup { shape, axis, dimensions: 1, index: ranked(rng, 1..3), positions, element }
+}
+
+/// Elements that are put to others: each with a position, or rows of them.
+fn scattered(rng: &mut Rng, element: Scalar, kinds: &[ScatterKind]) -> Result<Operator, OperatorError> {
+    let own = looked_into(rng, element);
+    let updates: Vec<i64> =
+        own.shape.iter().enumerate().map(|(d, &most)| if d == own.axis { extent(rng) } else { rng.i64(1..=most) }).collect();
+    let column = updates.iter().enumerate().map(|(d, &own_extent)| if d == own.axis { own_extent } else { 1 }).collect();
+    let index = if rng.bool() { updates.clone() } else { column };
+    let input: Vec<i64> = own.shape.iter().map(|&most| if rng.bool() { most } else { 1 }).collect();
+    let kind = *rng.choice(kinds).expect("some");
+    scatter(kind, &Lookup { index, ..own }, &input, &updates)
 }
 
 fn resizing(rng: &mut Rng, element: Scalar) -> Result<Operator, OperatorError> {
@@ -250,6 +254,23 @@ fn integers(rng: &mut Rng, element: Scalar) -> Result<Operator, OperatorError> {
     Ok(operator)
 }
 
+/// Whole numbers of both signs, divided by others; by none that are 0.
+fn quotients(rng: &mut Rng, element: Scalar) -> Result<Operator, OperatorError> {
+    let shape = ranked(rng, 1..4);
+    let narrow: Vec<i64> = shape.iter().map(|&extent| if rng.bool() { extent } else { 1 }).collect();
+    let [a, b] = [("a", &shape), ("b", &narrow)].map(|(name, shape)| tensor(name, shape, element, Role::Activation));
+    let [times, from] = [rng.i64(5..60), rng.i64(0..200)].map(|own| ScalarExpr::Const(own as f64));
+    elementwise("quotients", &[a, b], &shape, element, |x, at| {
+        let whole = |x: &ScalarExpr, more: ScalarExpr| ScalarExpr::binary(BinaryOp::Add, ScalarExpr::round(Scalar::I32, x.clone()), more);
+        let place = |d: usize| ScalarExpr::Position(at[d].clone());
+        let over = ScalarExpr::binary(BinaryOp::Sub, ScalarExpr::binary(BinaryOp::Mul, place(0), times), from);
+        let by = whole(&x[1], ScalarExpr::binary(BinaryOp::Sub, place(at.len() - 1), ScalarExpr::Const(3.0)));
+        let none = ScalarExpr::binary(BinaryOp::Eq, by.clone(), ScalarExpr::Const(0.0));
+        let by = ScalarExpr::select(none, ScalarExpr::Const(1.0), by);
+        ScalarExpr::round(Scalar::F32, ScalarExpr::binary(BinaryOp::Div, whole(&x[0], over), by))
+    })
+}
+
 fn extent(rng: &mut Rng) -> i64 {
     EXTENTS[rng.usize(..EXTENTS.len())]
 }
@@ -312,11 +333,17 @@ fn activated_convolution(rng: &mut Rng, element: Scalar) -> Result<Operator, Ope
     Ok(operator)
 }
 
-/// A 3×3 convolution by transformed tiles, edges that end within one included, with a bias.
+/// A 3×3 convolution, or its transpose, by transformed tiles, edges that end within one included, with a bias.
 fn tiled_convolution(rng: &mut Rng, element: Scalar) -> Result<Operator, OperatorError> {
     let window = |rng: &mut Rng| Window { pad_before: rng.i64(0..3), pad_after: rng.i64(0..3), ..Window::new(rng.i64(1..8), 3) };
-    let (channels, filters, spatial) = (rng.i64(1..6), rng.i64(1..6), vec![window(rng), window(rng)]);
-    let whole = conv(&Conv { batch: rng.i64(1..3), channels, filters, groups: 1, spatial, bias: rng.bool(), element })?;
+    let groups = if rng.u8(..3) == 0 { 2 } else { 1 };
+    let (channels, filters, spatial) = (groups * rng.i64(1..6), groups * rng.i64(1..6), vec![window(rng), window(rng)]);
+    let (batch, bias) = (rng.i64(1..3), rng.bool());
+    let whole = if rng.u8(..3) == 0 {
+        deconv(&Deconv { batch, channels, filters, groups, spatial, bias, element })?
+    } else {
+        conv(&Conv { batch, channels, filters, groups, spatial, bias, element })?
+    };
     let name = *rng.choice(&["winograd2", "winograd4"]).expect("two");
     // Of one row or column there are no tiles.
     Ok(candidates(&whole).into_iter().find(|own| own.name == name).map_or(whole, |own| own.operator))
@@ -336,8 +363,8 @@ fn depthwise_convolution(rng: &mut Rng, element: Scalar) -> Result<Operator, Ope
     })
 }
 
-fn deconvolution(rng: &mut Rng, element: Scalar) -> Result<Operator, OperatorError> {
-    let spatial = (0..2).map(|_| Window { stride: rng.i64(1..5), dilation: rng.i64(1..5), ..window(rng) }).collect();
+fn deconvolution(rng: &mut Rng, element: Scalar, dims: usize) -> Result<Operator, OperatorError> {
+    let spatial = (0..dims).map(|_| Window { stride: rng.i64(1..5), dilation: rng.i64(1..5), ..window(rng) }).collect();
     let groups = if rng.u8(0..3) == 0 { rng.i64(2..4) } else { 1 };
     let (channels, filters) = (groups * rng.i64(1..8), groups * extent(rng));
     deconv(&Deconv { batch: rng.i64(1..3), channels, filters, groups, spatial, bias: rng.bool(), element })

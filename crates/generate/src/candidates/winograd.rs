@@ -104,6 +104,8 @@ struct Window {
     at: AxisId,
     /// The axis of taps.
     tap: AxisId,
+    /// Whether taps read backwards, as those of a transposed convolution do.
+    turned: bool,
 }
 
 /// What a convolution of pictures has beside its windows, each left out where it has one element.
@@ -113,13 +115,14 @@ struct Picture<'a> {
     input: usize,
     weight: usize,
     windows: [Window; 2],
-    /// Pictures, filters and channels.
+    /// Pictures, groups, filters and channels.
     batch: Option<AxisId>,
+    group: Option<AxisId>,
     filter: Option<AxisId>,
     channel: Option<AxisId>,
 }
 
-/// A convolution of windows of 3 × 3 that slide by one, by transformed tiles: `None` where it is none.
+/// A convolution of windows of 3 × 3 that slide by one, or the transpose of one, by transformed tiles: `None` where it is none.
 pub fn winograd(step: &TensorExpr, transforms: &Transforms) -> Option<Vec<TensorExpr>> {
     Picture::of(step)?.steps(transforms)
 }
@@ -145,21 +148,22 @@ impl<'a> Picture<'a> {
         let parallel = step.axes.len();
         let uses = |forms: &[Index], a: AxisId| forms.iter().filter(|form| form.coefficient(a) != 0).count();
         let window = |form: &Index| {
-            let [(at, 1), (tap, 1)] = *form.terms() else { return None };
+            let [(at, 1), (tap, sign @ (1 | -1))] = *form.terms() else { return None };
             let whole = at.0 < parallel && tap.0 >= parallel && step.reduce[tap.0 - parallel].extent == TAPS as i64;
             let own = uses(read, at) == 1 && uses(read, tap) == 1 && uses(taps, at) == 0 && uses(taps, tap) == 1;
-            (whole && own && taps.iter().any(|form| alone(form) == Some(tap))).then_some(Window { at, tap })
+            (whole && own && taps.iter().any(|form| alone(form) == Some(tap))).then_some(Window { at, tap, turned: sign < 0 })
         };
         let found: Vec<Window> = read.iter().filter_map(window).collect();
         let [first, second] = found[..] else { return None };
-        let (mut batch, mut filter, mut channel) = (None, None, None);
+        let (mut batch, mut group, mut filter, mut channel) = (None, None, None, None);
         for a in (0..parallel + step.reduce.len()).map(AxisId) {
             if [first, second].iter().any(|own| own.at == a || own.tap == a) {
                 continue;
             }
-            // Of each kind one; what both operands have in common, as groups do, makes no product of matrices.
+            // Of each kind one.
             let kind = match (a.0 < parallel, uses(read, a) > 0, uses(taps, a) > 0) {
                 (true, true, false) => &mut batch,
+                (true, true, true) => &mut group,
                 (true, false, true) => &mut filter,
                 (false, true, true) => &mut channel,
                 _ => return None,
@@ -168,7 +172,9 @@ impl<'a> Picture<'a> {
                 return None;
             }
         }
-        Some(Self { step, input, weight, windows: [first, second], batch, filter, channel })
+        // Groups of one channel make no product of matrices.
+        let products = group.is_none() || channel.is_some();
+        products.then_some(Self { step, input, weight, windows: [first, second], batch, group, filter, channel })
     }
 
     fn axis(&self, a: AxisId) -> &Axis {
@@ -183,11 +189,14 @@ impl<'a> Picture<'a> {
         let (step, tile) = (self.step, transforms.tile() as i64);
         let results = transforms.results as i64;
         let rows = self.windows.map(|own| (self.axis(own.at).extent + results - 1) / results);
-        let (n, k, c) = (self.named("n", self.batch), self.named("k", self.filter), self.named("c", self.channel));
+        let (n, g) = (self.named("n", self.batch), self.named("g", self.group));
+        let (k, c) = (self.named("k", self.filter), self.named("c", self.channel));
         let tiles = n.1.checked_mul(rows[0])?.checked_mul(rows[1])?;
         let own = |stem: &Name| unused(step, &format!("{stem}_tiles"));
         let (x, w) = (&step.inputs[self.input], &step.inputs[self.weight]);
-        let shapes = [vec![tile * tile, k.1, c.1], vec![tile * tile, c.1, 1, tiles], vec![tile * tile, k.1, 1, tiles]];
+        // One for each element of a tile, and of these for each group.
+        let products = g.1.checked_mul(tile * tile)?;
+        let shapes = [vec![products, k.1, c.1], vec![products, c.1, 1, tiles], vec![products, k.1, 1, tiles]];
         let near = |shape: &Vec<i64>| shape.iter().try_fold(1_i64, |n, &e| n.checked_mul(e)).is_some_and(|n| n <= i64::from(i32::MAX));
         if !shapes.iter().all(near) {
             return None;
@@ -198,34 +207,34 @@ impl<'a> Picture<'a> {
         // Wider than what they are made of: sums of both signs are large before they are added up.
         let product = tensor(&own(&step.output.name)?, &product, step.arithmetic(), Role::Output);
         let name = |tensor: &Tensor| format!("{}_{}", step.name, tensor.name);
-        let position = |u: &Index, v: &Index| u.times(tile)?.plus(v, 1);
+        let position = |u: &Index, v: &Index, of: &Index| u.times(tile)?.plus(v, 1)?.times(g.1)?.plus(of, 1);
         let flat = |n: &Index, y: &Index, x: &Index| n.times(rows[0] * rows[1])?.plus(y, rows[1])?.plus(x, 1);
 
         // Taps: where they are constants, this is made before any kernel runs.
         let taps_step = {
             let own = [("r", TAPS as i64), ("s", TAPS as i64)];
-            let (mut builder, at, inner) = Builder::new(&name(&taps), &[k, c, ("u", tile), ("v", tile)], &own);
-            let old = self.forms([None, Some(&at[0]), Some(&at[1])], None, Some([&inner[0], &inner[1]]));
+            let (mut builder, at, inner) = Builder::new(&name(&taps), &[g, k, c, ("u", tile), ("v", tile)], &own);
+            let old = self.forms([None, Some(&at[0]), Some(&at[1]), Some(&at[2])], None, Some([&inner[0], &inner[1]]))?;
             let index = only_index(step, self.weight)?;
             let body = builder.load(w, substituted(index, &old)?);
-            let store = vec![position(&at[2], &at[3])?, at[0].clone(), at[1].clone()];
+            let store = vec![position(&at[3], &at[4], &at[0])?, at[1].clone(), at[2].clone()];
             let made = builder.finish(Combine::Sum, body, ScalarExpr::Acc, taps.clone(), store);
-            transformed(made, transforms.taps, [&at[2], &at[3]], [&inner[0], &inner[1]], TAPS)?
+            transformed(made, transforms.taps, [&at[3], &at[4]], [&inner[0], &inner[1]], TAPS)?
         };
         let input_step = {
             let own = [("i", tile), ("j", tile)];
-            let (mut builder, at, inner) =
-                Builder::new(&name(&input), &[n, c, ("y", rows[0]), ("x", rows[1]), ("u", tile), ("v", tile)], &own);
-            let [y, x_at] = [at[2].times(results)?, at[3].times(results)?];
-            let old = self.forms([Some(&at[0]), None, Some(&at[1])], Some([&y, &x_at]), Some([&inner[0], &inner[1]]));
+            let parallel = [n, g, c, ("y", rows[0]), ("x", rows[1]), ("u", tile), ("v", tile)];
+            let (mut builder, at, inner) = Builder::new(&name(&input), &parallel, &own);
+            let [y, x_at] = [at[3].times(results)?, at[4].times(results)?];
+            let old = self.forms([Some(&at[0]), Some(&at[1]), None, Some(&at[2])], Some([&y, &x_at]), Some([&inner[0], &inner[1]]))?;
             let index = self.index_of(self.input)?;
             let body = builder.load(x, substituted(index, &old)?);
-            let store = vec![position(&at[4], &at[5])?, at[1].clone(), Index::constant(0), flat(&at[0], &at[2], &at[3])?];
+            let store = vec![position(&at[5], &at[6], &at[1])?, at[2].clone(), Index::constant(0), flat(&at[0], &at[3], &at[4])?];
             let made = builder.finish(Combine::Sum, body, ScalarExpr::Acc, input.clone(), store);
-            transformed(made, transforms.input, [&at[4], &at[5]], [&inner[0], &inner[1]], tile as usize)?
+            transformed(made, transforms.input, [&at[5], &at[6]], [&inner[0], &inner[1]], tile as usize)?
         };
         let product_step = {
-            let (mut builder, at, inner) = Builder::new(&name(&product), &[("u", tile * tile), k, ("t", tiles)], &[c]);
+            let (mut builder, at, inner) = Builder::new(&name(&product), &[("u", products), k, ("t", tiles)], &[c]);
             let written = |tensor: &Tensor, role| Tensor { role, ..tensor.clone() };
             let role = if w.role == Role::Weight { Role::Weight } else { Role::Activation };
             let a = builder.load(&written(&taps, role), vec![at[0].clone(), at[1].clone(), inner[0].clone()]);
@@ -236,12 +245,12 @@ impl<'a> Picture<'a> {
         };
         let output_step = {
             let own = [("u", tile), ("v", tile)];
-            let parallel = [n, k, ("y", rows[0]), ("x", rows[1]), ("i", results), ("j", results)];
+            let parallel = [n, g, k, ("y", rows[0]), ("x", rows[1]), ("i", results), ("j", results)];
             let (mut builder, at, inner) = Builder::new(&step.name, &parallel, &own);
-            let read = vec![position(&inner[0], &inner[1])?, at[1].clone(), Index::constant(0), flat(&at[0], &at[2], &at[3])?];
+            let read = vec![position(&inner[0], &inner[1], &at[1])?, at[2].clone(), Index::constant(0), flat(&at[0], &at[3], &at[4])?];
             let body = builder.load(&Tensor { role: Role::Activation, ..product.clone() }, read);
-            let [y, x] = [at[2].times(results)?.plus(&at[4], 1)?, at[3].times(results)?.plus(&at[5], 1)?];
-            let old = self.forms([Some(&at[0]), Some(&at[1]), None], Some([&y, &x]), None);
+            let [y, x] = [at[3].times(results)?.plus(&at[5], 1)?, at[4].times(results)?.plus(&at[6], 1)?];
+            let old = self.forms([Some(&at[0]), Some(&at[1]), Some(&at[2]), None], Some([&y, &x]), None)?;
             let mut near = true;
             let epilogue = step.epilogue.with_leaves(&mut |leaf| {
                 let ScalarExpr::Load { tensor, index, .. } = leaf else { return leaf.clone() };
@@ -259,7 +268,7 @@ impl<'a> Picture<'a> {
                 step.store.iter().zip(&step.output.shape).any(|(form, shape)| alone(form) == Some(own.at) && *shape == extent)
             };
             self.windows.iter().filter(cut).all(ends).then_some(())?;
-            let made = transformed(made, transforms.output, [&at[4], &at[5]], [&inner[0], &inner[1]], tile as usize)?;
+            let made = transformed(made, transforms.output, [&at[5], &at[6]], [&inner[0], &inner[1]], tile as usize)?;
             TensorExpr { clipped, ..made }
         };
         Some(vec![taps_step, input_step, product_step, output_step])
@@ -272,29 +281,27 @@ impl<'a> Picture<'a> {
         own
     }
 
-    /// What stands for each axis of the convolution: picture, filter and channel, then results and taps of its windows.
-    fn forms<'f>(
-        &self,
-        [n, k, c]: [Option<&'f Index>; 3],
-        at: Option<[&'f Index; 2]>,
-        taps: Option<[&'f Index; 2]>,
-    ) -> Vec<Option<&'f Index>> {
+    /// What stands for each axis of the convolution: picture, group, filter and channel, then results and taps of its windows, forwards.
+    fn forms(&self, own: [Option<&Index>; 4], at: Option<[&Index; 2]>, taps: Option<[&Index; 2]>) -> Option<Vec<Option<Index>>> {
         let mut forms = vec![None; self.step.axes.len() + self.step.reduce.len()];
-        for (axis, form) in [(self.batch, n), (self.filter, k), (self.channel, c)] {
+        for (axis, form) in [self.batch, self.group, self.filter, self.channel].into_iter().zip(own) {
             if let Some(AxisId(a)) = axis {
-                forms[a] = form;
+                forms[a] = form.cloned();
             }
         }
         for (d, own) in self.windows.iter().enumerate() {
-            forms[own.at.0] = at.map(|at| at[d]);
-            forms[own.tap.0] = taps.map(|taps| taps[d]);
+            forms[own.at.0] = at.map(|at| at[d].clone());
+            forms[own.tap.0] = match taps {
+                Some(taps) if own.turned => Some(Index::constant(TAPS as i64 - 1).plus(taps[d], -1)?),
+                _ => taps.map(|taps| taps[d].clone()),
+            };
         }
-        forms
+        Some(forms)
     }
 }
 
-fn substituted(index: &[Index], forms: &[Option<&Index>]) -> Option<Vec<Index>> {
-    index.iter().map(|form| form.substitute(|a| forms.get(a.0).copied().flatten())).collect()
+fn substituted(index: &[Index], forms: &[Option<Index>]) -> Option<Vec<Index>> {
+    index.iter().map(|form| form.substitute(|a| forms.get(a.0).and_then(Option::as_ref))).collect()
 }
 
 /// A sum whose terms have the products of a matrix's elements as factors, one of each dimension: a row for each result, a column for each term.

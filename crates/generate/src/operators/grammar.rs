@@ -1,107 +1,172 @@
 //! Operators on the command line: `conv2d n=1 c=64 h=56 w=56 k=64 r=3 s=3 stride=1 pad=1`.
 
 use super::{
-    Conv, Coordinates, Deconv, Interpolation, Lookup, MOST_ROWS, MatMul, Nearest, OperatorError, Pool, PoolKind, ReduceKind, Taps, Window,
-    concat, conv, copy, deconv, elementwise, embedding_bag, gather, gelu, gelu_tanh, layernorm, layernorm_gradient, lower_triangle, matmul,
-    pool, reduce, resize, scatter_add, softmax, split, tensor, then, transpose,
+    Beyond, Conv, Coordinates, Deconv, Interpolation, Lookup, MOST_ROWS, MatMul, Nearest, OperatorError, Pool, PoolKind, ReduceKind,
+    ScatterKind, Taps, Window, border, concat, conv, copy, deconv, elementwise, embedding_bag, gather, gather_elements, gelu, gelu_tanh,
+    layernorm, layernorm_gradient, lower_triangle, matmul, pool, reduce, resize, scatter, sigmoid, slice, softmax, split, tensor, then,
+    transpose, update,
 };
 use crate::expr::{Operator, Role, ScalarExpr, Tensor};
-use warpsight_ir::{BinaryOp, Scalar};
+use warpsight_ir::{BinaryOp, Scalar, UnaryOp};
 
-/// An operator's name, the keys it needs, and those it may have with what they are without.
-type Form = (&'static str, &'static [&'static str], &'static [(&'static str, i64)]);
+/// An operator's name, the keys it needs, and those it may have with what they are without, in groups that several operators have.
+type Form = (&'static str, &'static [&'static str], &'static [Optional]);
+type Optional = &'static [(&'static str, i64)];
 
-/// Where columns are padded as rows are.
-const AS_PAD: i64 = -1;
-/// Where an operand has the extent of the result.
+/// Where a dimension is as the key for all of them says.
+const AS_ALL: i64 = -1;
+/// Where an operand has the extent of the result, and where as much of a dimension is taken as there is.
 const OWN: i64 = 0;
 
-/// Dimensions of what is broadcast.
+/// Dimensions of what is broadcast, or cut.
 const DIMS: [&str; 4] = ["n", "c", "h", "w"];
 
-/// The operands of what is broadcast. Each has a key for each dimension, `left_n`, for its own extent there.
-fn operands(name: &str) -> &'static [&'static str] {
+/// What an operator has a key for in each dimension, `left_n`, each with the least that it may be: extents of the operands of what is broadcast, and
+/// where parts begin and end.
+fn in_each(name: &str) -> &'static [(&'static str, i64)] {
     match name {
-        "add" | "mul" => &["left", "right"],
-        "where" => &["condition", "left", "right"],
-        "expand" => &["input"],
+        "where" => &[("condition", 1), ("left", 1), ("right", 1)],
+        "expand" => &[("input", 1)],
+        "slice" => &[("start", 0), ("step", 1), ("size", 1)],
+        _ if binary(name).is_some() => &[("left", 1), ("right", 1)],
+        _ if beyond(name).is_some() => &[("before", 0), ("after", 0)],
         _ => &[],
     }
 }
 
+/// Results that may have rows and columns of pictures, too.
+const PICTURES: Optional = &[("h", 1), ("w", 1)];
+/// What goes along one dimension, counted from 0.
+const ALONG: &[Optional] = &[&[("axis", 1)], PICTURES];
+/// Windows, and what they have in one dimension alone.
+const WINDOWS: Optional = &[("stride", 1), ("pad", 0), ("dilation", 1)];
+const PLANES: Optional =
+    &[("strideh", AS_ALL), ("stridew", AS_ALL), ("padh", AS_ALL), ("padw", AS_ALL), ("dilationh", AS_ALL), ("dilationw", AS_ALL)];
+const VOLUMES: Optional = &[("strided", AS_ALL), ("padd", AS_ALL), ("dilationd", AS_ALL)];
+const GROUPS: Optional = &[("groups", 1)];
+/// Results of transposed convolutions behind their end.
+const FURTHER: Optional = &[("output_padding", 0), ("output_paddingh", AS_ALL), ("output_paddingw", AS_ALL)];
+const POOLED: Optional = &[("maxpool", 0), ("avgpool", 0), ("poolstride", 0), ("poolpad", 0)];
+const TRANSPOSED: Optional = &[("transpose_left", 0), ("transpose_right", 0)];
+const BROADCAST: &[Optional] = &[&[("rows", OWN)], PICTURES];
+const ROWS: &[&str] = &["n", "c"];
+const FOUND: &[&str] = &["rows", "c", "n"];
+const WINDOW: &[&str] = &["n", "c", "h", "w", "r", "s"];
+const KERNEL: &[&str] = &["n", "c", "h", "w", "k", "r", "s"];
+const CUBE: &[&str] = &["n", "c", "d", "h", "w", "k", "t", "r", "s"];
+const RESIZED: &[&str] = &["n", "c", "h", "w", "oh", "ow"];
+
 const FORMS: &[Form] = &[
-    (
-        "conv2d",
-        &["n", "c", "h", "w", "k", "r", "s"],
-        &[
-            ("stride", 1),
-            ("pad", 0),
-            ("padw", AS_PAD),
-            ("dilation", 1),
-            ("groups", 1),
-            ("maxpool", 0),
-            ("avgpool", 0),
-            ("poolstride", 0),
-            ("poolpad", 0),
-            ("winograd", 0),
-        ],
-    ),
-    ("dwconv2d", &["n", "c", "h", "w", "r", "s"], &[("stride", 1), ("pad", 0), ("dilation", 1), ("multiplier", 1)]),
-    ("conv3d", &["n", "c", "d", "h", "w", "k", "t", "r", "s"], &[("stride", 1), ("pad", 0), ("dilation", 1), ("groups", 1)]),
-    ("deconv2d", &["n", "c", "h", "w", "k", "r", "s"], &[("stride", 1), ("pad", 0), ("dilation", 1), ("groups", 1)]),
-    ("deconv3d", &["n", "c", "d", "h", "w", "k", "t", "r", "s"], &[("stride", 1), ("pad", 0), ("dilation", 1), ("groups", 1)]),
-    ("matmul", &["m", "n", "k"], &[("batch", 1), ("transpose_left", 0), ("transpose_right", 0), ("softmax", 0), ("layernorm", 0)]),
+    ("conv2d", KERNEL, &[WINDOWS, PLANES, GROUPS, POOLED, &[("winograd", 0)]]),
+    ("dwconv2d", WINDOW, &[WINDOWS, PLANES, &[("multiplier", 1)]]),
+    ("conv3d", CUBE, &[WINDOWS, VOLUMES, PLANES, GROUPS]),
+    ("deconv2d", KERNEL, &[WINDOWS, PLANES, FURTHER, GROUPS]),
+    ("deconv3d", CUBE, &[WINDOWS, VOLUMES, PLANES, FURTHER, &[("output_paddingd", AS_ALL)], GROUPS]),
+    ("matmul", &["m", "n", "k"], &[&[("batch", 1)], TRANSPOSED, &[("softmax", 0), ("layernorm", 0)]]),
     ("fc", &["n", "k", "m"], &[]),
-    ("softmax", &["n", "c"], &[]),
-    ("layernorm", &["n", "c"], &[]),
-    ("maxpool", &["n", "c", "h", "w", "r", "s"], &[("stride", 1), ("pad", 0), ("dilation", 1)]),
-    ("avgpool", &["n", "c", "h", "w", "r", "s"], &[("stride", 1), ("pad", 0), ("dilation", 1)]),
-    ("reduce_sum", &["n", "c"], &[]),
-    ("reduce_mean", &["n", "c"], &[]),
-    ("reduce_max", &["n", "c"], &[]),
-    ("reduce_min", &["n", "c"], &[]),
-    ("reduce_l1", &["n", "c"], &[]),
-    ("reduce_l2", &["n", "c"], &[]),
-    ("reduce_sum_square", &["n", "c"], &[]),
-    ("reduce_prod", &["n", "c"], &[]),
-    ("reduce_log_sum", &["n", "c"], &[]),
-    ("reduce_log_sum_exp", &["n", "c"], &[]),
-    ("copy", &["n", "c"], &[]),
-    ("add", &["n", "c"], &[("rows", OWN), ("h", 1), ("w", 1)]),
-    ("mul", &["n", "c"], &[("rows", OWN), ("h", 1), ("w", 1)]),
-    ("relu", &["n", "c"], &[]),
-    ("gelu", &["n", "c"], &[]),
-    ("gelu_tanh", &["n", "c"], &[]),
-    ("where", &["n", "c"], &[("h", 1), ("w", 1)]),
-    ("expand", &["n", "c"], &[("h", 1), ("w", 1)]),
-    ("transpose", &["n", "c"], &[]),
+    ("softmax", ROWS, ALONG),
+    ("layernorm", ROWS, ALONG),
+    ("maxpool", WINDOW, &[WINDOWS, PLANES]),
+    ("avgpool", WINDOW, &[WINDOWS, PLANES]),
+    ("reduce_sum", ROWS, ALONG),
+    ("reduce_mean", ROWS, ALONG),
+    ("reduce_max", ROWS, ALONG),
+    ("reduce_min", ROWS, ALONG),
+    ("reduce_l1", ROWS, ALONG),
+    ("reduce_l2", ROWS, ALONG),
+    ("reduce_sum_square", ROWS, ALONG),
+    ("reduce_prod", ROWS, ALONG),
+    ("reduce_log_sum", ROWS, ALONG),
+    ("reduce_log_sum_exp", ROWS, ALONG),
+    ("copy", ROWS, &[]),
+    ("add", ROWS, BROADCAST),
+    ("sub", ROWS, BROADCAST),
+    ("mul", ROWS, BROADCAST),
+    ("div", ROWS, BROADCAST),
+    ("max", ROWS, BROADCAST),
+    ("min", ROWS, BROADCAST),
+    ("relu", ROWS, &[]),
+    ("gelu", ROWS, &[]),
+    ("gelu_tanh", ROWS, &[]),
+    ("exp", ROWS, &[]),
+    ("sigmoid", ROWS, &[]),
+    ("tanh", ROWS, &[]),
+    ("where", ROWS, &[PICTURES]),
+    ("expand", ROWS, &[PICTURES]),
+    ("transpose", ROWS, &[]),
     ("concat", &["n", "c", "parts"], &[]),
     ("split", &["n", "c", "parts"], &[]),
-    ("gather", &["rows", "c", "n"], &[]),
-    ("scatter_add", &["rows", "c", "n"], &[]),
+    ("slice", ROWS, &[PICTURES]),
+    ("pad", ROWS, &[PICTURES]),
+    ("pad_reflect", ROWS, &[PICTURES]),
+    ("pad_edge", ROWS, &[PICTURES]),
+    ("pad_wrap", ROWS, &[PICTURES]),
+    ("update", FOUND, &[&[("start", 0)]]),
+    ("gather", FOUND, &[]),
+    ("gather_elements", FOUND, &[]),
+    ("scatter", FOUND, &[]),
+    ("scatter_add", FOUND, &[]),
+    ("scatter_mul", FOUND, &[]),
+    ("scatter_max", FOUND, &[]),
+    ("scatter_min", FOUND, &[]),
     ("embedding_bag", &["rows", "c", "n", "bags"], &[]),
-    ("lower_triangle", &["n", "c"], &[]),
-    ("layernorm_gradient", &["n", "c"], &[]),
-    ("resize_nearest", &["n", "c", "h", "w", "oh", "ow"], &[]),
-    ("resize_linear", &["n", "c", "h", "w", "oh", "ow"], &[]),
-    ("resize_cubic", &["n", "c", "h", "w", "oh", "ow"], &[]),
+    ("lower_triangle", ROWS, &[]),
+    ("layernorm_gradient", ROWS, ALONG),
+    ("resize_nearest", RESIZED, &[]),
+    ("resize_linear", RESIZED, &[]),
+    ("resize_cubic", RESIZED, &[]),
 ];
 
-/// Keys that may be 0.
-const MAY_BE_ZERO: &[&str] = &[
-    "pad",
-    "padw",
-    "winograd",
-    "maxpool",
-    "avgpool",
-    "poolstride",
-    "poolpad",
-    "rows",
-    "transpose_left",
-    "transpose_right",
-    "softmax",
-    "layernorm",
-];
+/// Functions of two elements.
+fn binary(name: &str) -> Option<BinaryOp> {
+    Some(match name {
+        "add" => BinaryOp::Add,
+        "sub" => BinaryOp::Sub,
+        "mul" => BinaryOp::Mul,
+        "div" => BinaryOp::Div,
+        "max" => BinaryOp::Max,
+        "min" => BinaryOp::Min,
+        _ => return None,
+    })
+}
+
+/// Functions of one element.
+fn unary(name: &str) -> Option<fn(ScalarExpr) -> ScalarExpr> {
+    Some(match name {
+        "relu" => |x| ScalarExpr::binary(BinaryOp::Max, x, ScalarExpr::Const(0.0)),
+        "gelu" => gelu,
+        "gelu_tanh" => gelu_tanh,
+        "exp" => |x| ScalarExpr::unary(UnaryOp::Exp, x),
+        "tanh" => |x| ScalarExpr::unary(UnaryOp::Tanh, x),
+        "sigmoid" => sigmoid,
+        _ => return None,
+    })
+}
+
+/// What is around a tensor, by ONNX's names.
+fn beyond(name: &str) -> Option<Beyond> {
+    Some(match name {
+        "pad" => Beyond::Zeros,
+        "pad_reflect" => Beyond::Mirrored,
+        "pad_edge" => Beyond::Last,
+        "pad_wrap" => Beyond::Around,
+        _ => return None,
+    })
+}
+
+/// What a key is where nothing is said; `None` of one that an operator needs, or does not have.
+fn usual((_, _, optional): &Form, key: &str) -> Option<i64> {
+    optional.iter().copied().flatten().find(|own| own.0 == key).map(|own| own.1)
+}
+
+/// What keys begin with that say how much is added to a dimension.
+const ADDED: [&str; 2] = ["pad", "output_padding"];
+
+/// The least that a key may be: 0 of what is so where nothing is said, and of what is added or counted from 0.
+fn least(form: &Form, key: &str) -> i64 {
+    let none = usual(form, key) == Some(0) || ADDED.iter().any(|own| key.starts_with(own)) || key == "axis";
+    i64::from(!none)
+}
 
 /// Keys that are 0 or 1.
 const SWITCHES: &[&str] = &["winograd", "transpose_left", "transpose_right", "softmax", "layernorm"];
@@ -118,18 +183,46 @@ pub fn forms() -> impl Iterator<Item = String> {
 pub const DTYPES: [(&str, Scalar); 3] = [("f32", Scalar::F32), ("f16s", Scalar::F16), ("f16", Scalar::Half)];
 
 fn keys((name, needed, optional): &Form) -> String {
-    let own = operands(name).iter().flat_map(|own| DIMS.map(|d| format!("{own}_{d}")));
-    let optional = optional.iter().map(|o| o.0.to_owned()).chain(own).map(|key| format!("[{key}=]"));
+    let own = in_each(name).iter().flat_map(|own| DIMS.map(|d| format!("{}_{d}", own.0)));
+    let optional = optional.iter().copied().flatten().map(|o| o.0.to_owned()).chain(own).map(|key| format!("[{key}=]"));
     needed.iter().map(|k| format!("{k}=")).chain(optional).chain(["[dtype=]", "[weights=]"].map(String::from)).collect::<Vec<_>>().join(" ")
+}
+
+/// What is no extent of a tensor: another value makes another operator of it.
+pub(super) fn is_no_size(key: &str) -> bool {
+    let others = [
+        "stride",
+        "pad",
+        "dilation",
+        "output_padding",
+        "groups",
+        "winograd",
+        "multiplier",
+        "parts",
+        "axis",
+        "start",
+        "step",
+        "before",
+        "after",
+    ];
+    let in_one = |own: &str| key.strip_prefix(own).is_some_and(|d| ["", "d", "h", "w", "_n", "_c", "_h", "_w"].contains(&d));
+    ["dtype", "weights"].contains(&key) || others.into_iter().any(in_one)
 }
 
 /// Reads one operator with its sizes, as [`forms`] lists them; `fc` has a weight of m×k, `dtype` is one of [`DTYPES`], `weights` is `constant` (what kernels may pack in advance) or `none` (all operands are inputs, row by row).
 ///
 /// `maxpool` or `avgpool` of `conv2d` is a pooling of what it makes, of windows of so many rows and columns, every `poolstride` of them (as far as they
 /// reach where that is 0) and with `poolpad` around. `softmax` or `layernorm` of `matmul` is 1 where rows of what it makes are normalised.
-/// `transpose_left` and `transpose_right` are 0, or 1 where that operand of `matmul` is stored k×m, n×k. `padw` pads columns where `pad` is that of rows alone. What has `n` and `c` alone is of n rows of c elements. Results of `add`, `mul`, `where` and `expand` may have `h` and `w`, too; `left_n=1`, `right_c=1`, `condition_h=1`, `input_w=1` and
-/// others like them say where an operand has extent 1 and is broadcast (`rows` is another word for `right_n`). `expand` repeats one row n times unless `input_n` says otherwise; `split` gives each of its parts; `gather` finds n of `rows` rows where n integers say, and `scatter_add` adds n
-/// rows to them; `embedding_bag` sums n such rows in bags. `lower_triangle` takes what is below the diagonals of n squares of c rows. `resize_*` have middles of elements meet (ONNX's `half_pixel`).
+/// `transpose_left` and `transpose_right` are 0, or 1 where that operand of `matmul` is stored k×m, n×k. `strideh`, `padw`, `dilationd`
+/// and others like them say of one dimension what `stride`, `pad` and `dilation` say of all; `output_padding` adds results behind those of a
+/// transposed convolution. What has `n` and `c` alone is of n rows of c elements; where `h` and `w` may be given it is of pictures. `axis`, counted
+/// from 0, is the dimension of a softmax or a reduction, and the first one of a layer normalisation. `left_n=1`, `right_c=1`, `condition_h=1`,
+/// `input_w=1` and others like them say where an operand has extent 1 and is broadcast (`rows` is another word for `right_n`). `expand` repeats one
+/// row n times unless `input_n` says otherwise; `split` gives each of its parts; `slice` takes `size_n` elements (as many as there are unless that is
+/// said), every `step_n`th from `start_n` on; `pad` and its kin have `before_n` and `after_n` elements around a tensor; `update` has n rows in place
+/// of those from `start` on; `gather` finds n of `rows` rows where n integers say and `gather_elements` n elements of each column,
+/// `scatter` puts n rows in place of some and `scatter_add`, `scatter_mul`, `scatter_max` and `scatter_min` combine n
+/// rows with them; `embedding_bag` sums n such rows in bags. `lower_triangle` takes what is below the diagonals of n squares of c rows. `resize_*` have middles of elements meet (ONNX's `half_pixel`).
 pub fn parse_operator(text: &str) -> Result<Operator, OperatorError> {
     let known = || FORMS.iter().map(|f| f.0).collect::<Vec<_>>().join(" ");
     let mut words = text.split_whitespace();
@@ -194,29 +287,18 @@ pub fn parse_operator(text: &str) -> Result<Operator, OperatorError> {
             let product = MatMul { right: vec![m, k], transpose_right: true, right_role: Role::Weight, element, ..MatMul::new(n, m, k) };
             matmul(&product)?
         }
-        "softmax" => softmax(&[keys.get("n"), keys.get("c")], 1, element)?,
-        "layernorm_gradient" => layernorm_gradient(&[keys.get("n"), keys.get("c")], 1, true, element)?,
-        "layernorm" => layernorm(&[keys.get("n"), keys.get("c")], 1, EPSILON, true, true, element)?,
+        "softmax" => softmax(&keys.extents(), keys.axis()?, element)?,
+        "layernorm_gradient" => layernorm_gradient(&keys.extents(), keys.axis()?, true, element)?,
+        "layernorm" => layernorm(&keys.extents(), keys.axis()?, EPSILON, true, true, element)?,
         "maxpool" | "avgpool" => {
             let kind = if name == "maxpool" { PoolKind::Max } else { PoolKind::Average };
-            let spatial = keys.windows(&[("h", "r"), ("w", "s")]);
+            let spatial = keys.windows(spatial(name));
             pool(&Pool { kind, batch: keys.get("n"), channels: keys.get("c"), spatial, ceil_mode: false, element })?
         }
         _ if let Some(kind) = ReduceKind::ALL.into_iter().find(|kind| kind.name() == name) => {
-            reduce(kind, &[keys.get("n"), keys.get("c")], &[1], false, element)?
+            reduce(kind, &keys.extents(), &[keys.axis()?], false, element)?
         }
-        "gather" | "scatter_add" | "embedding_bag" => {
-            let (rows, c, n) = (keys.get("rows"), keys.get("c"), keys.get("n"));
-            if rows < 1 {
-                return Err(OperatorError::TooSmall { operator: name.into(), what: "rows".into(), minimum: 1, value: rows });
-            }
-            let own = |index| Lookup { shape: vec![rows, c], axis: 0, dimensions: 1, index, positions: Scalar::I32, element };
-            match name {
-                "gather" => gather(&own(vec![n]))?,
-                "scatter_add" => scatter_add(&own(vec![n, 1]), &[rows, c], &[n, c])?,
-                _ => embedding_bag(&own(vec![n]), keys.get("bags"), false)?,
-            }
-        }
+        _ if form.1.starts_with(FOUND) => of_found_rows(name, &keys)?,
         "lower_triangle" => {
             let (n, c) = (keys.get("n"), keys.get("c"));
             if c > MOST_ROWS {
@@ -299,26 +381,41 @@ fn spatial(name: &str) -> &'static [(&'static str, &'static str)] {
 /// Positions whose taps are listed along one dimension, at most.
 const MOST_TAPS: i64 = 1 << 20;
 
-/// Operators of n rows of c elements without reductions.
+/// Operators of n rows and as many others as `rows` says, of c elements each.
+fn of_found_rows(name: &str, keys: &Keys) -> Result<Operator, OperatorError> {
+    let (rows, c, n, element) = (keys.get("rows"), keys.get("c"), keys.get("n"), keys.element);
+    let own = |index| Lookup { shape: vec![rows, c], axis: 0, dimensions: 1, index, positions: Scalar::I32, element };
+    match name {
+        "update" => update(&[rows, c], &[n, c], 0, keys.get("start"), element),
+        "gather" => gather(&own(vec![n])),
+        "gather_elements" => gather_elements(&own(vec![n, c])),
+        "embedding_bag" => embedding_bag(&own(vec![n]), keys.get("bags"), false),
+        _ => {
+            // The others put rows.
+            let kind = ScatterKind::ALL.into_iter().find(|kind| kind.name() == name).unwrap_or(ScatterKind::Add);
+            scatter(kind, &own(vec![n, 1]), &[rows, c], &[n, c])
+        }
+    }
+}
+
+/// Operators of n rows of c elements, or of pictures, without reductions.
 fn of_rows(name: &str, keys: &Keys) -> Result<Operator, OperatorError> {
     let (n, c, element) = (keys.get("n"), keys.get("c"), keys.element);
     let own = |name: &str, element: Scalar| tensor(name, &[n, c], element, Role::Activation);
     let extents = keys.extents();
     let operand = |name: &str, element: Scalar| keys.operand(name, element);
-    let number = ScalarExpr::Const;
-    let function =
-        |f: &dyn Fn(ScalarExpr) -> ScalarExpr| elementwise(name, &[own("input", element)], &[n, c], element, |x, _| f(x[0].clone()));
+    if let Some(op) = binary(name) {
+        let inputs = [operand("left", element)?, operand("right", element)?];
+        let body = |x: &[ScalarExpr]| ScalarExpr::binary(op, x[0].clone(), x[1].clone());
+        return elementwise(&format!("elementwise_{name}"), &inputs, &extents, element, |x, _| body(x));
+    }
+    if let Some(function) = unary(name) {
+        return elementwise(name, &[own("input", element)], &[n, c], element, |x, _| function(x[0].clone()));
+    }
+    if let Some(beyond) = beyond(name) {
+        return border(&extents, &keys.each("before")?, &keys.each("after")?, beyond, element);
+    }
     match name {
-        "add" | "mul" => {
-            let op = if name == "add" { BinaryOp::Add } else { BinaryOp::Mul };
-            let inputs = [operand("left", element)?, operand("right", element)?];
-            elementwise(&format!("elementwise_{name}"), &inputs, &extents, element, |x, _| {
-                ScalarExpr::binary(op, x[0].clone(), x[1].clone())
-            })
-        }
-        "relu" => function(&|x| ScalarExpr::binary(BinaryOp::Max, x, number(0.0))),
-        "gelu" => function(&gelu),
-        "gelu_tanh" => function(&gelu_tanh),
         "where" => {
             let inputs = [operand("condition", Scalar::I32)?, operand("left", element)?, operand("right", element)?];
             elementwise(name, &inputs, &extents, element, |x, _| ScalarExpr::select(x[0].clone(), x[1].clone(), x[2].clone()))
@@ -326,6 +423,13 @@ fn of_rows(name: &str, keys: &Keys) -> Result<Operator, OperatorError> {
         "copy" => copy(&[n, c], element),
         "expand" => elementwise(name, &[operand("input", element)?], &extents, element, |x, _| x[0].clone()),
         "transpose" => transpose(&[n, c], &[1, 0], element),
+        "slice" => {
+            let [starts, said] = [keys.each("start")?, keys.each("size")?];
+            let steps: Vec<i64> = keys.each("step")?.into_iter().map(|step| step.max(1)).collect();
+            let left = |d: usize| (extents[d] - starts[d] + steps[d] - 1) / steps[d];
+            let sizes: Vec<i64> = (0..extents.len()).map(|d| if said[d] == OWN { left(d) } else { said[d] }).collect();
+            slice(&extents, &starts, &steps, &sizes, element)
+        }
         "concat" => {
             let inputs: Vec<_> = (0..some_parts(name, keys)?).map(|part| own(&format!("input{part}"), element)).collect();
             concat(&inputs, 1)
@@ -389,12 +493,13 @@ impl<'a> Keys<'a> {
                 }
                 continue;
             }
-            let broadcast = || key.split_once('_').is_some_and(|(own, d)| operands(operator).contains(&own) && DIMS.contains(&d));
-            if !needed.contains(&key) && !optional.iter().any(|own| own.0 == key) && !broadcast() {
+            let in_one = key.split_once('_').filter(|own| DIMS.contains(&own.1));
+            let in_one = in_one.and_then(|(name, _)| in_each(operator).iter().find(|own| own.0 == name));
+            if !needed.contains(&key) && usual(form, key).is_none() && in_one.is_none() {
                 return Err(OperatorError::UnknownKey { operator: owned(operator), key: owned(key), known: known() });
             }
             let number: i64 = value.parse().map_err(|_| bad("a whole number"))?;
-            let minimum = i64::from(!MAY_BE_ZERO.contains(&key));
+            let minimum = in_one.map_or_else(|| least(form, key), |own| own.1);
             if number < minimum {
                 return Err(OperatorError::TooSmall { operator: owned(operator), what: owned(key), minimum, value: number });
             }
@@ -412,7 +517,7 @@ impl<'a> Keys<'a> {
         if let Some(key) = needed.iter().find(|k| !values.iter().any(|v| v.0 == **k)) {
             return Err(OperatorError::MissingKey { operator: owned(operator), key: owned(key), known: known() });
         }
-        for &(key, default) in optional {
+        for &(key, default) in optional.iter().copied().flatten() {
             if !values.iter().any(|v| v.0 == key) {
                 values.push((key, default));
             }
@@ -434,23 +539,18 @@ impl<'a> Keys<'a> {
 
     /// An operand that is broadcast to these where it is said to have other extents.
     fn operand(&self, name: &str, element: Scalar) -> Result<Tensor, OperatorError> {
-        let said = |d: &str| self.get(&format!("{name}_{d}"));
         // What repeats a row has one.
         let rows = match name {
             "right" => self.get("rows"),
             "input" => 1,
             _ => OWN,
         };
-        if name == "right" && rows != OWN && said("n") != OWN {
+        if name == "right" && rows != OWN && self.get("right_n") != OWN {
             let what = "`right_n` beside `rows`".into();
             return Err(OperatorError::Unsupported { operator: self.operator.into(), what });
         }
-        let extents = self.extents();
-        if let Some(d) = DIMS[extents.len()..].iter().find(|d| said(d) > 1) {
-            return Err(OperatorError::Mismatch { operator: self.operator.into(), what: format!("`{name}_{d}` is given, and no `{d}`") });
-        }
-        let own = |(extent, d): (i64, &str)| [said(d), if d == "n" { rows } else { OWN }].into_iter().find(|e| *e != OWN).unwrap_or(extent);
-        let shape: Vec<i64> = extents.into_iter().zip(DIMS).map(own).collect();
+        let said = self.each(name)?.into_iter().enumerate().map(|(d, said)| if said == OWN && d == 0 { rows } else { said });
+        let shape: Vec<i64> = self.extents().into_iter().zip(said).map(|(extent, said)| if said == OWN { extent } else { said }).collect();
         Ok(tensor(name, &shape, element, Role::Activation))
     }
 
@@ -458,18 +558,48 @@ impl<'a> Keys<'a> {
         let what = || format!("{a}·{b} is above 2147483647");
         let product = self.get(a) * self.get(b);
         if product > i64::from(i32::MAX) {
-            return Err(OperatorError::Mismatch { operator: self.operator.into(), what: what() });
+            return Err(self.mismatch(what()));
         }
         Ok(product)
     }
 
-    /// One window per (input extent, kernel extent), all with the same stride, padding and dilation.
+    /// The dimension that it goes along.
+    fn axis(&self) -> Result<usize, OperatorError> {
+        let (axis, dimensions) = (self.get("axis"), self.extents().len());
+        let own = usize::try_from(axis).ok().filter(|axis| *axis < dimensions);
+        own.ok_or_else(|| self.mismatch(format!("axis {axis} of {dimensions} dimensions")))
+    }
+
+    /// What the keys of this name say, in each dimension; 0 where they say nothing.
+    fn each(&self, name: &str) -> Result<Vec<i64>, OperatorError> {
+        let said = |d: &str| self.get(&format!("{name}_{d}"));
+        let (own, further) = DIMS.split_at(self.extents().len());
+        match further.iter().find(|d| said(d) > 1) {
+            Some(d) => Err(self.mismatch(format!("`{name}_{d}` is given, and no `{d}`"))),
+            None => Ok(own.iter().map(|d| said(d)).collect()),
+        }
+    }
+
+    fn mismatch(&self, what: String) -> OperatorError {
+        OperatorError::Mismatch { operator: self.operator.into(), what }
+    }
+
+    /// One window per (input extent, kernel extent), as the keys of all dimensions say, or those of its own.
     fn windows(&self, dims: &[(&str, &str)]) -> Vec<Window> {
-        let (stride, pad, dilation) = (self.get("stride"), self.get("pad"), self.get("dilation"));
-        let columns = if self.values.iter().any(|own| own.0 == "padw" && own.1 != AS_PAD) { self.get("padw") } else { pad };
         let of = |&(input, kernel): &(&str, &str)| {
-            let pad = if input == "w" { columns } else { pad };
-            Window { input: self.get(input), kernel: self.get(kernel), stride, pad_before: pad, pad_after: pad, dilation }
+            let own = |key: &str| match self.values.iter().find(|own| own.0.strip_prefix(key) == Some(input)) {
+                Some(&(_, said)) if said != AS_ALL => said,
+                _ => self.get(key),
+            };
+            let pad = own("pad");
+            Window {
+                input: self.get(input),
+                kernel: self.get(kernel),
+                stride: own("stride"),
+                pad_before: pad,
+                pad_after: pad - own("output_padding"),
+                dilation: own("dilation"),
+            }
         };
         dims.iter().map(of).collect()
     }

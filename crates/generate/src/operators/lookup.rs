@@ -1,6 +1,6 @@
 //! Operators whose elements are found, or put, where other numbers say.
 
-use super::{Builder, OperatorError, add, axis_names, broadcast_index, mul, named, operator, sub, table, tensor};
+use super::{Builder, OperatorError, add, axis_names, mul, named, operator, sub, table, tensor};
 use crate::expr::{Combine, Index, Operator, Role, ScalarExpr, Tensor, TensorExpr};
 use warpsight_ir::{BinaryOp, Scalar};
 
@@ -28,7 +28,7 @@ pub struct Lookup {
 }
 
 impl Lookup {
-    fn check(&self, kind: &str) -> Result<(), OperatorError> {
+    pub(super) fn check(&self, kind: &str) -> Result<(), OperatorError> {
         let fail = |what: String| Err(OperatorError::Mismatch { operator: kind.into(), what });
         if self.dimensions < 1 || self.axis.saturating_add(self.dimensions) > self.shape.len() {
             return fail(format!("{} axes from axis {} on of {} dimensions", self.dimensions, self.axis, self.shape.len()));
@@ -49,7 +49,7 @@ impl Lookup {
     }
 
     /// The first dimension behind those that positions are of.
-    fn behind(&self) -> usize {
+    pub(super) fn behind(&self) -> usize {
         self.axis + self.dimensions
     }
 
@@ -67,7 +67,7 @@ impl Lookup {
     }
 
     /// Positions along all of the dimensions, each with its dimension.
-    fn places(&self, builder: &mut Builder, at: &[Index]) -> Vec<(usize, ScalarExpr)> {
+    pub(super) fn places(&self, builder: &mut Builder, at: &[Index]) -> Vec<(usize, ScalarExpr)> {
         let place = |number: usize| (self.axis + number, self.place(number, builder.load(&self.index(number), at.to_vec())));
         (0..self.dimensions).map(place).collect()
     }
@@ -106,52 +106,6 @@ pub fn gather_elements(own: &Lookup) -> Result<Operator, OperatorError> {
     let body = builder.gather(&own.data(), index, found);
     let output = tensor("output", &own.index, own.element, Role::Output);
     operator(kind, vec![builder.finish(Combine::Sum, body, ScalarExpr::Acc, output, at)])
-}
-
-/// `input`, broadcast to the shape that is looked into, to which the elements of `updates` are added at their own places, but that the position along
-/// one dimension (or several, one in `updates`) is what `index` holds: of each element where it has the shape of `updates`, of each part along the
-/// dimension where all its other extents are 1.
-///
-/// Each result asks all updates along the dimension whether they are its own, so that results come in one order and no memory is written twice:
-/// the product of both extents, which a sort would do with less.
-pub fn scatter_add(own: &Lookup, input: &[i64], updates: &[i64]) -> Result<Operator, OperatorError> {
-    let kind = "scatter_add";
-    own.check(kind)?;
-    let behind = own.behind();
-    let merged = [&own.shape[..own.axis], &[1], &own.shape[behind..]].concat();
-    beside(kind, (&merged, own.axis), updates)?;
-    let whole = own.index == updates && own.dimensions == 1;
-    let column: Vec<i64> = (0..updates.len()).map(|d| if d == own.axis { updates[d] } else { 1 }).collect();
-    if !whole && own.index != column {
-        let what = format!("positions of shape {:?} for {updates:?} along axis {}", own.index, own.axis);
-        return Err(OperatorError::Mismatch { operator: kind.into(), what });
-    }
-    let names = axis_names(own.shape.len());
-    let (mut builder, at, from) = Builder::new(kind, &named(&names, &own.shape), &[("e", updates[own.axis])]);
-    let index = [&at[..own.axis], &from[..], &at[behind..]].concat();
-    let positions: Vec<Index> = match whole {
-        true => index.clone(),
-        false => column.iter().zip(&index).map(|(&e, form)| form.times(i64::from(e > 1)).unwrap_or_default()).collect(),
-    };
-    let own_place = |(d, place): (usize, ScalarExpr)| ScalarExpr::binary(BinaryOp::Eq, place, ScalarExpr::Position(at[d].clone()));
-    let hits = own.places(&mut builder, &positions).into_iter().map(own_place);
-    // There is at least one dimension.
-    let hit = hits.reduce(|a, b| ScalarExpr::binary(BinaryOp::And, a, b)).unwrap_or(ScalarExpr::Const(0.0));
-    // Beyond the ends of `updates` there are none.
-    let update = builder.load(&tensor("updates", updates, own.element, Role::Activation), index);
-    let body = ScalarExpr::select(hit, update, ScalarExpr::Const(0.0));
-    let input = tensor("input", input, own.element, Role::Activation);
-    if !broadcasts(&input.shape, &own.shape) {
-        let what = format!("{:?} does not broadcast to {:?}", input.shape, own.shape);
-        return Err(OperatorError::Mismatch { operator: kind.into(), what });
-    }
-    let epilogue = add(ScalarExpr::Acc, builder.load(&input, broadcast_index(&input.shape, &at)));
-    let output = tensor("output", &own.shape, own.element, Role::Output);
-    operator(kind, vec![builder.finish(Combine::Sum, body, epilogue, output, at)])
-}
-
-fn broadcasts(from: &[i64], to: &[i64]) -> bool {
-    from.len() <= to.len() && from.iter().rev().zip(to.iter().rev()).all(|(own, whole)| own == whole || *own == 1)
 }
 
 /// Further results of sums of bags, before them: of each position the bag that it is in, and two of which sums make no use.
@@ -241,7 +195,7 @@ pub fn lower_triangle(shape: &[i64], axis: usize, diagonal: i64, element: Scalar
 }
 
 /// Whether a tensor lies beside the one that is looked into: as many dimensions, no longer in any but the one that positions are of.
-fn beside(kind: &str, (whole, axis): (&[i64], usize), shape: &[i64]) -> Result<(), OperatorError> {
+pub(super) fn beside(kind: &str, (whole, axis): (&[i64], usize), shape: &[i64]) -> Result<(), OperatorError> {
     let fits = shape.len() == whole.len() && (0..shape.len()).all(|d| d == axis || shape[d] <= whole[d]) && shape.iter().all(|&e| e > 0);
     if fits {
         return Ok(());

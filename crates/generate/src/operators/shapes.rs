@@ -1,13 +1,11 @@
 //! Operators of which sizes are open: `matmul m=1..512 n=768 k=768`, `softmax n=1,8,17 c=1000`.
 
+use super::grammar::is_no_size;
 use super::{OperatorError, parse_operator};
 use crate::expr::Operator;
 
 /// Shapes of one operator, at most.
 pub const MOST_SHAPES: usize = 1024;
-
-/// What is no extent of a tensor: another value makes another operator of it.
-const NO_SIZES: [&str; 10] = ["stride", "pad", "padw", "dilation", "groups", "winograd", "multiplier", "parts", "dtype", "weights"];
 
 /// An operator of several shapes.
 #[derive(Clone, Debug, PartialEq)]
@@ -36,7 +34,7 @@ pub fn parse_shapes(text: &str) -> Result<Shapes, OperatorError> {
             texts.iter_mut().for_each(|own| own.1 += &format!("{word} "));
             continue;
         };
-        if NO_SIZES.contains(&key) {
+        if is_no_size(key) {
             return Err(OperatorError::NotASize { operator: operator.into(), key: key.into(), value: value.into() });
         }
         let bad = |expected: &str| OperatorError::BadValue {
@@ -114,6 +112,19 @@ mod tests {
         assert_eq!(refused("matmul m=0..3 n=4 k=4"), "`matmul`: m must be 1 or more, not 0");
         assert!(refused("conv2d n=1 c=4 h=8 w=8 k=4 r=3 s=3 stride=1..2").contains("`stride=1..2`: only sizes of tensors"));
         assert!(refused("matmul m=1..2 n=4 k=4 dtype=f32,f16").contains("only sizes of tensors"));
+        for word in [
+            "stridew=1..2",
+            "padh=0,1",
+            "dilationd=1..2",
+            "output_paddingw=0..1",
+            "axis=0..1",
+            "start_n=0..1",
+            "step_c=1..2",
+            "before_w=0..1",
+        ] {
+            assert!(refused(&format!("slice n=4 c=8 {word}")).contains("only sizes of tensors"), "{word}");
+        }
+        assert_eq!(parse_shapes("slice n=4 c=8 size_c=1..3").expect("shapes").all.len(), 3);
         assert_eq!(
             refused("matmul m=1..64 n=1..64 k=4"),
             "`matmul`: with the sizes of `n` there are at least 4096 shapes, at most 1024 are chosen for together"

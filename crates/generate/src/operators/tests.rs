@@ -1,5 +1,7 @@
 //! Values of the constructors against loops written out by hand, what every expression must obey, and the grammar's messages.
 
+mod grammar;
+
 use super::*;
 
 /// Every element of an operator's last output, its external inputs given in order.
@@ -334,25 +336,6 @@ fn near_one(values: &[f64]) -> Vec<f64> {
     values.iter().map(|value| 1.0 + 1e-3 * value).collect()
 }
 
-/// What is broadcast has extent 1 along any dimension, on either side.
-#[test]
-fn operands_of_the_grammar_are_broadcast() {
-    let shapes = |text: &str| -> Vec<Vec<i64>> {
-        let operator = parse_operator(text).unwrap_or_else(|error| panic!("{text}: {error}"));
-        let step = &operator.steps[0];
-        step.inputs.iter().chain([&step.output]).map(|own| own.shape.clone()).collect()
-    };
-    assert_eq!(shapes("add n=4 c=9"), [[4, 9], [4, 9], [4, 9]]);
-    assert_eq!(shapes("add n=4 c=9 rows=1"), [[4, 9], [1, 9], [4, 9]]);
-    assert_eq!(shapes("mul n=4 c=9 left_n=1 right_c=1"), [[1, 9], [4, 1], [4, 9]]);
-    assert_eq!(shapes("mul n=1 c=8 h=5 w=6 right_h=1 right_w=1"), [[1, 8, 5, 6], [1, 8, 1, 1], [1, 8, 5, 6]]);
-    assert_eq!(shapes("where n=2 c=3 w=5 condition_n=1 left_w=1 right_c=1"), [[1, 3, 1, 5], [2, 3, 1, 1], [2, 1, 1, 5], [2, 3, 1, 5]]);
-    assert_eq!(shapes("expand n=4 c=9"), [[1, 9], [4, 9]]);
-    assert_eq!(shapes("expand n=4 c=9 input_n=4 input_c=1"), [[4, 1], [4, 9]]);
-    let outer = parse_operator("mul n=2 c=3 left_n=1 right_c=1").expect("an operator");
-    assert_eq!(run(&outer, &[vec![1.0, 2.0, 3.0], vec![10.0, 20.0]]), [10.0, 20.0, 30.0, 20.0, 40.0, 60.0]);
-}
-
 /// A reduction of any length and shape is the same in parts, none of which is too long for one work-item.
 #[test]
 fn long_reductions_in_parts() {
@@ -478,14 +461,6 @@ fn unsplit(text: &str) -> Operator {
     operator
 }
 
-fn axes(text: &str) -> String {
-    let operator = parse_operator(text).unwrap();
-    check(&operator);
-    let step = operator.steps.last().unwrap();
-    let list = |a: &[Axis]| a.iter().map(|a| format!("{}{}", a.name, a.extent)).collect::<Vec<_>>().join(" ");
-    format!("{} {} | {}", operator.kind, list(&step.axes), list(&step.reduce))
-}
-
 /// What is found through numbers, in loops written out; positions from the end, and beyond both ends, among them.
 #[test]
 fn elements_found_through_positions() {
@@ -506,11 +481,11 @@ fn elements_found_through_positions() {
     check(&elements);
     assert_eq!(run(&elements, &[vec![0., 1., 2., -1., 0., 3.], ten.clone()]), [0., 5., 10., 8., 1., 0.]);
     // Rows are added to, one of them twice, one beyond the end not at all.
-    let add = scatter_add(&own(&[3, 2], 0, &[4, 1]), &[3, 2], &[4, 2]).unwrap();
+    let add = scatter(ScatterKind::Add, &own(&[3, 2], 0, &[4, 1]), &[3, 2], &[4, 2]).unwrap();
     check(&add);
     let updates: Vec<f64> = (1..9).map(f64::from).collect();
     assert_eq!(run(&add, &[vec![2., 0., 2., 3.], updates.clone(), vec![0.5; 6]]), [3.5, 4.5, 0.5, 0.5, 6.5, 8.5]);
-    let each = scatter_add(&own(&[2, 2], 1, &[2, 3]), &[2, 2], &[2, 3]).unwrap();
+    let each = scatter(ScatterKind::Add, &own(&[2, 2], 1, &[2, 3]), &[2, 2], &[2, 3]).unwrap();
     assert_eq!(run(&each, &[vec![0., 1., 0., 1., 1., -1.], updates[..6].to_vec(), vec![0.0; 4]]), [4., 2., 0., 15.]);
     let bag = embedding_bag(&own(&[4, 2], 0, &[5]), 3, false).unwrap();
     check(&bag);
@@ -524,7 +499,7 @@ fn elements_found_through_positions() {
     let points = gather(&pair(&[3])).unwrap();
     check(&points);
     assert_eq!(run(&points, &[vec![1., 0., -1.], vec![2., -3., 3.], ten.clone()]), [10., 11., 0., 1., 0., 0.]);
-    let put = scatter_add(&pair(&[3, 1]), &[1], &[3, 2]).unwrap();
+    let put = scatter(ScatterKind::Add, &pair(&[3, 1]), &[1], &[3, 2]).unwrap();
     check(&put);
     let sums = run(&put, &[vec![1., 0., -1.], vec![2., -3., 2.], updates[..6].to_vec(), vec![0.5]]);
     assert_eq!(sums, [3.5, 4.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 6.5, 8.5]);
@@ -537,9 +512,75 @@ fn elements_found_through_positions() {
     let floats = |rows| gather(&Lookup { positions: Scalar::F32, ..own(&[rows, 1], 0, &[3]) });
     assert!(floats(1 << 24).is_ok() && floats((1 << 24) + 1).is_err());
     assert!(gather(&own(&[3, 4], 2, &[3])).is_err());
-    assert!(scatter_add(&own(&[3, 4], 0, &[2]), &[3, 4], &[2, 4]).is_err());
-    assert!(scatter_add(&own(&[3, 4], 0, &[2, 1]), &[3, 4], &[2, 5]).is_err());
-    assert!(scatter_add(&own(&[3, 4], 0, &[2, 1]), &[3, 3], &[2, 4]).is_err());
+    assert!(scatter(ScatterKind::Add, &own(&[3, 4], 0, &[2]), &[3, 4], &[2, 4]).is_err());
+    assert!(scatter(ScatterKind::Add, &own(&[3, 4], 0, &[2, 1]), &[3, 4], &[2, 5]).is_err());
+    assert!(scatter(ScatterKind::Add, &own(&[3, 4], 0, &[2, 1]), &[3, 3], &[2, 4]).is_err());
+}
+
+/// Updates in place of elements, or combined with them, against a walk over the updates in their order.
+#[test]
+fn elements_put_to_positions() {
+    let mut rng = fastrand::Rng::with_seed(11);
+    let (mut again, mut beyond, mut fewer) = (0, 0, 0);
+    for n in 0..600 {
+        let shape: Vec<i64> = (0..rng.usize(1..4)).map(|_| rng.i64(1..5)).collect();
+        let axis = rng.usize(..shape.len());
+        let dimensions = if rng.bool() { 1 } else { rng.usize(1..=shape.len() - axis) };
+        let behind = axis + dimensions;
+        let mut updates = [&shape[..axis], &[rng.i64(1..6)], &shape[behind..]].concat();
+        // Of some dimensions the first elements alone.
+        (0..updates.len()).filter(|d| *d != axis).for_each(|d| updates[d] = if rng.bool() { updates[d] } else { rng.i64(1..=updates[d]) });
+        let each = dimensions == 1 && rng.bool();
+        let index: Vec<i64> = (0..updates.len()).map(|d| if each || d == axis { updates[d] } else { 1 }).collect();
+        let input: Vec<i64> = shape.iter().map(|&e| if rng.bool() { e } else { 1 }).collect();
+        let positions = if rng.bool() { Scalar::I32 } else { Scalar::F32 };
+        let own = Lookup { shape: shape.clone(), axis, dimensions, index: index.clone(), positions, element: Scalar::F32 };
+        let kind = ScatterKind::ALL[n % 5];
+        let operator = scatter(kind, &own, &input, &updates).unwrap();
+        check(&operator);
+        let count = |shape: &[i64]| shape.iter().product::<i64>() as usize;
+        let found: Vec<Vec<f64>> =
+            (axis..behind).map(|d| (0..count(&index)).map(|_| rng.i64(-shape[d] - 1..=shape[d]) as f64).collect()).collect();
+        let mut numbers = |shape: &[i64]| -> Vec<f64> { (0..count(shape)).map(|_| f64::from(rng.i32(-8..9)) / 4.0).collect() };
+        let (put, data) = (numbers(&updates), numbers(&input));
+
+        let plain =
+            |shape: &[i64], at: &[i64]| shape.iter().zip(at).fold(0, |flat, (e, i)| flat * e + if *e == 1 { 0 } else { *i }) as usize;
+        let mut expected = vec![0.0; count(&shape)];
+        for at in points(&shape) {
+            expected[plain(&shape, &at)] = data[plain(&input, &at[..])];
+        }
+        let mut seen = vec![false; expected.len()];
+        fewer += usize::from((0..updates.len()).any(|u| u != axis && updates[u] < [&shape[..axis], &[0], &shape[behind..]].concat()[u]));
+        for at in points(&updates) {
+            let here = plain(&index, &at);
+            let place = |(d, said): (usize, &Vec<f64>)| if said[here] < 0.0 { said[here] as i64 + shape[d] } else { said[here] as i64 };
+            let places: Vec<i64> = (axis..behind).zip(&found).map(place).collect();
+            let to = [&at[..axis], &places, &at[axis + 1..]].concat();
+            if to.iter().zip(&shape).any(|(i, e)| !(0..*e).contains(i)) {
+                beyond += 1;
+                continue;
+            }
+            let (there, update) = (&mut expected[plain(&shape, &to)], put[plain(&updates, &at)]);
+            *there = match kind {
+                ScatterKind::Last => update,
+                ScatterKind::Add => *there + update,
+                ScatterKind::Mul => *there * update,
+                ScatterKind::Max => there.max(update),
+                ScatterKind::Min => there.min(update),
+            };
+            again += usize::from(std::mem::replace(&mut seen[plain(&shape, &to)], true));
+        }
+        let given = external_inputs(&operator).into_iter().map(|own| match &*own.name {
+            "updates" => put.clone(),
+            "input" => data.clone(),
+            name => found[name.strip_prefix("index").unwrap().parse().unwrap_or(0)].clone(),
+        });
+        let made = run(&operator, &given.collect::<Vec<_>>());
+        let text = format!("{kind:?} of {updates:?} at {index:?} in {shape:?} along {dimensions} from {axis}");
+        assert_eq!(made, expected, "{text}");
+    }
+    assert!(again > 100 && beyond > 100 && fewer > 50, "{again} {beyond} {fewer}");
 }
 
 /// The examples of ONNX's Resize, and what it says of each mode.
@@ -571,93 +612,6 @@ fn resized_values() {
     let half = resized(&[1, 4], &[1, 2], Interpolation::Linear, Coordinates::HalfPixel, four.clone());
     assert_eq!(half, [1.5, 3.5]);
     assert!(resize(&[2, 2], &[None], Scalar::F32).is_err());
-}
-
-#[test]
-fn axes_of_the_command_lines_operators() {
-    assert_eq!(axes("conv2d n=2 c=4 h=6 w=7 k=3 r=3 s=2 stride=2 pad=1"), "conv2d n2 k3 y3 x4 | c4 r3 s2");
-    assert_eq!(axes("conv2d n=1 c=4 h=6 w=6 k=3 r=1 s=1"), "conv2d k3 y6 x6 | c4");
-    assert_eq!(axes("conv2d n=1 c=4 h=6 w=6 k=3 r=1 s=5 padw=2"), "conv2d k3 y6 x6 | c4 s5");
-    assert_eq!(axes("conv2d n=1 c=4 h=6 w=6 k=3 r=3 s=5 pad=1 padw=0"), "conv2d k3 y6 x2 | c4 r3 s5");
-    assert_eq!(axes("conv2d n=1 c=4 h=6 w=6 k=6 r=3 s=3 groups=2 dilation=2"), "conv2d g2 k3 y2 x2 | c2 r3 s3");
-    assert_eq!(axes("dwconv2d n=1 c=4 h=6 w=6 r=3 s=3 pad=1"), "dwconv2d c4 y6 x6 | r3 s3");
-    assert_eq!(axes("dwconv2d n=1 c=4 h=6 w=6 r=3 s=3 multiplier=2"), "dwconv2d c4 k2 y4 x4 | r3 s3");
-    assert_eq!(axes("conv3d n=1 c=2 d=4 h=5 w=6 k=3 t=2 r=3 s=3"), "conv3d k3 z3 y3 x4 | c2 t2 r3 s3");
-    assert_eq!(axes("deconv2d n=1 c=2 h=4 w=4 k=3 r=3 s=3 pad=1"), "deconv2d k3 y4 x4 | c2 r3 s3");
-    assert_eq!(axes("deconv2d n=1 c=2 h=4 w=4 k=3 r=3 s=3 stride=2 pad=1"), "deconv2d k3 y4 x4 py2 px2 | c2 r2 s2");
-    assert_eq!(axes("deconv3d n=1 c=2 d=3 h=4 w=4 k=3 t=3 r=3 s=3 stride=2 pad=1"), "deconv3d k3 z3 y4 x4 pz2 py2 px2 | c2 t2 r2 s2");
-    assert_eq!(axes("matmul m=3 n=4 k=5"), "matmul m3 n4 | k5");
-    assert_eq!(axes("matmul m=3 n=4 k=5 batch=2"), "matmul b2 m3 n4 | k5");
-    assert_eq!(axes("fc n=1 k=8 m=10"), "fc n10 | k8");
-    assert_eq!(axes("softmax n=3 c=5"), "softmax n3 c5 | ");
-    assert_eq!(axes("layernorm n=3 c=5 dtype=f32"), "layernorm n3 c5 | ");
-    assert_eq!(axes("avgpool n=2 c=3 h=8 w=8 r=3 s=3 stride=2 pad=1"), "avgpool n2 c3 y4 x4 | r3 s3");
-    assert_eq!(axes("add n=3 c=5 rows=1"), "add n3 c5 | ");
-    assert_eq!(axes("concat n=3 c=5 parts=4"), "concat n3 c20 | ");
-    assert_eq!(axes("split n=3 c=20 parts=4"), "split n3 c5 | ");
-    assert_eq!(axes("gather rows=9 c=5 n=4"), "gather n4 c5 | ");
-    assert_eq!(axes("scatter_add rows=9 c=5 n=4"), "scatter_add n9 c5 | e4");
-    assert_eq!(axes("resize_nearest n=1 c=3 h=4 w=5 oh=8 ow=15"), "resize_nearest c3 y4 x5 y_copy2 x_copy3 | ");
-    assert_eq!(axes("resize_nearest n=1 c=3 h=4 w=5 oh=7 ow=5"), "resize_nearest c3 y7 x5 | ");
-    assert_eq!(axes("resize_linear n=1 c=3 h=4 w=5 oh=8 ow=5"), "resize_linear c3 y8 x5 | t22 t32");
-    // With nothing to spread over, one axis stays.
-    assert_eq!(axes("conv2d n=1 c=4 h=3 w=3 k=1 r=3 s=3"), "conv2d x1 | c4 r3 s3");
-    let half = parse_operator("matmul m=3 n=4 k=5 dtype=f16s").unwrap();
-    assert!(half.steps[0].inputs.iter().chain([&half.steps[0].output]).all(|t| t.element == Scalar::F16));
-    let weights: Vec<Role> = half.steps[0].inputs.iter().map(|t| t.role).collect();
-    assert_eq!(weights, [Role::Activation, Role::Weight]);
-    for text in ["matmul m=3 n=4 k=5 weights=none", "conv2d n=1 c=4 h=3 w=3 k=2 r=3 s=3 weights=none", "layernorm n=3 c=5 weights=none"] {
-        let plain = parse_operator(text).unwrap();
-        assert!(plain.steps.iter().flat_map(|step| &step.inputs).all(|tensor| tensor.role == Role::Activation), "{text}");
-    }
-    let flipped = parse_operator("matmul m=3 n=4 k=5 batch=2 transpose_left=1 transpose_right=1").unwrap();
-    let shapes: Vec<&[i64]> = flipped.steps[0].inputs.iter().map(|own| own.shape.as_slice()).collect();
-    assert_eq!(shapes, [[2, 5, 3], [2, 4, 5]]);
-    assert_eq!(parse_operator("fc n=3 k=4 m=5 weights=constant").unwrap(), parse_operator("fc n=3 k=4 m=5").unwrap());
-}
-
-#[test]
-fn messages_of_the_grammar() {
-    let message = |text: &str| parse_operator(text).unwrap_err().to_string();
-    let all = "conv2d dwconv2d conv3d deconv2d deconv3d matmul fc softmax layernorm maxpool avgpool reduce_sum reduce_mean reduce_max reduce_min reduce_l1 reduce_l2 reduce_sum_square reduce_prod reduce_log_sum reduce_log_sum_exp copy add mul relu gelu gelu_tanh \
-               where expand transpose concat split gather scatter_add embedding_bag lower_triangle layernorm_gradient resize_nearest resize_linear resize_cubic";
-    let conv = "n= c= h= w= k= r= s= [stride=] [pad=] [padw=] [dilation=] [groups=] [maxpool=] [avgpool=] [poolstride=] [poolpad=] [winograd=] [dtype=] [weights=]";
-    assert_eq!(message(" "), format!("no operator given; one of: {all}"));
-    assert_eq!(message("conv n=1"), format!("unknown operator `conv`; one of: {all}; did you mean `conv2d` or `conv3d`?"));
-    assert_eq!(message("nothing n=1"), format!("unknown operator `nothing`; one of: {all}"));
-    let misspelt = message("conv2d n=1 strid=2");
-    assert_eq!(misspelt, format!("`conv2d` has no key `strid`; it takes: {conv}; did you mean `stride`?"));
-    assert_eq!(parse_operator("MatMul m=3 n=4 k=5").unwrap().kind, parse_operator("matmul m=3 n=4 k=5").unwrap().kind);
-    assert_eq!(message("softmax n=1 3"), "`3` is not of the form key=value (operator `softmax`)");
-    assert_eq!(message("conv2d n=1 q=3"), format!("`conv2d` has no key `q`; it takes: {conv}"));
-    assert_eq!(message("conv2d n=1 c=3 h=4 w=4 k=2 r=3"), format!("`conv2d` needs `s=`; it takes: {conv}"));
-    assert_eq!(message("softmax n=1 n=2 c=3"), "`softmax`: `n` is given twice");
-    assert_eq!(message("softmax n=1 dtype=f32 dtype=f32 c=3"), "`softmax`: `dtype` is given twice");
-    assert_eq!(message("softmax n=1 weights=none weights=none c=3"), "`softmax`: `weights` is given twice");
-    assert_eq!(message("matmul m=1 n=1 k=1 weights=no"), "`matmul`: `weights=no` is not one of constant, none");
-    assert_eq!(message("softmax n=0 c=3"), "`softmax`: n must be 1 or more, not 0");
-    assert_eq!(message("softmax n=a c=3"), "`softmax`: `n=a` is not a whole number");
-    assert_eq!(message("softmax n=3000000000 c=3"), "`softmax`: `n=3000000000` is not below 2147483648");
-    assert_eq!(message("softmax n=1 c=3 dtype=f64"), "`softmax`: `dtype=f64` is not one of f32, f16s, f16");
-    let sized = |rest: &str| message(&format!("conv2d n=1 c=4 h=4 w=4 k=6 r=3 s=3 {rest}"));
-    assert_eq!(sized("winograd=1"), "`conv2d`: winograd=1 (--sequences winograd2 takes it) is not supported");
-    assert_eq!(sized("winograd=2"), "`conv2d`: `winograd=2` is not 0 or 1");
-    assert_eq!(message("matmul m=1 n=1 k=1 transpose_left=2"), "`matmul`: `transpose_left=2` is not 0 or 1");
-    assert_eq!(sized("pad=-1"), "`conv2d`: pad must be 0 or more, not -1");
-    assert_eq!(sized("stride=0"), "`conv2d`: stride must be 1 or more, not 0");
-    assert_eq!(sized("groups=3"), "`conv2d`: c=4 is not a multiple of groups=3");
-    assert_eq!(sized("dilation=2"), "`conv2d`: the output is empty: a window spans 5 elements, the padded input has 4");
-    assert_eq!(message("add n=4 c=9 right_c=2"), "`elementwise_add`: `right` of shape [4, 2] does not broadcast to [4, 9]");
-    assert_eq!(message("mul n=4 c=9 rows=1 right_n=1"), "`mul`: `right_n` beside `rows` is not supported");
-    assert_eq!(message("where n=4 c=9 condition_n=0"), "`where`: condition_n must be 1 or more, not 0");
-    assert_eq!(message("add n=4 c=9 left_h=2"), "`add`: `left_h` is given, and no `h`");
-    assert_eq!(message("split n=2 c=9 parts=2"), "`split`: 9 columns in 2 parts");
-    assert_eq!(message("concat n=2 c=9 parts=65"), "`concat`: more than 64 parts is not supported");
-    assert_eq!(message("gather rows=0 c=9 n=2"), "`gather`: rows must be 1 or more, not 0");
-    assert_eq!(message("add n=4 c=9 rows=3"), "`elementwise_add`: `right` of shape [3, 9] does not broadcast to [4, 9]");
-    let large = message("matmul m=100000 n=100000 k=2");
-    assert_eq!(large, "`matmul`: tensor `output` of shape [100000, 100000] has more than 2147483647 elements");
-    assert!(parse_operator("conv2d n=1 c=4 h=4 w=4 k=6 r=3 s=3 winograd=0").is_ok());
 }
 
 /// What a kernel could not compute is said where the operator is made, never wrapped.

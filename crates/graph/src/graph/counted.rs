@@ -75,7 +75,7 @@ impl Graph {
                 return Work { class: Class::Gather, flops: rows * columns, read: Some(read) };
             }
             Op::EmbeddingBagGradient => (Class::Gather, elements(1) * out / self.tensor(node.output()).shape[0] as f64),
-            Op::ScatterAdd { .. } => (Class::Gather, elements(node.inputs.len() - 1)),
+            Op::Scatter { .. } => (Class::Gather, elements(node.inputs.len() - 1)),
             // Two products, five as a gradient, and a softmax between.
             Op::Attention(_) | Op::AttentionGradient(_) => (Class::Tensor, self.attention(node).unwrap_or(0.0)),
             // A product and a sum for each tap.

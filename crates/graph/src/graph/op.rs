@@ -2,11 +2,15 @@
 
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
-use warpsight_generate::operators::{Beyond, Coordinates, Interpolation, PoolKind, ReduceKind, Window};
+use warpsight_generate::operators::{Beyond, Coordinates, Interpolation, PoolKind, ReduceKind, ScatterKind, Window};
 use warpsight_ir::Scalar;
 
 fn one_group() -> i64 {
     1
+}
+
+fn added() -> ScatterKind {
+    ScatterKind::Add
 }
 
 /// What a node computes; shapes are those of its tensors.
@@ -136,12 +140,16 @@ pub enum Op {
         /// Which dimension.
         axis: usize,
     },
-    /// Inputs: data, broadcast to the shape of the output, positions and updates: data to which updates are added at their own places, but for
+    /// Inputs: data, broadcast to the shape of the output, positions and updates: data to which updates are put at their own places, but for
     /// the dimension that positions are of. Positions have the shape of the updates, or one dimension: a position for each part of the updates
     /// along the dimension. There may be positions along the dimensions after that too, each of one dimension: updates have one for all.
-    ScatterAdd {
+    #[serde(alias = "scatter_add")]
+    Scatter {
         /// The first dimension.
         axis: usize,
+        /// What becomes of an element that updates are put to; a sum where a file says nothing.
+        #[serde(default = "added")]
+        kind: ScatterKind,
     },
     /// Of two neighbouring dimensions of one extent, the pairs (i, j) with j ≤ i + diagonal, row by row, as one dimension.
     LowerPairs {
@@ -221,7 +229,7 @@ impl Op {
         match self {
             Self::Gather { .. } => 1..inputs,
             Self::GatherElements { .. } => 1..2,
-            Self::ScatterAdd { .. } => 1..inputs.saturating_sub(1),
+            Self::Scatter { .. } => 1..inputs.saturating_sub(1),
             Self::EmbeddingBag => 1..3,
             Self::EmbeddingBagGradient => 1..4,
             _ => 0..0,
@@ -269,6 +277,8 @@ pub enum Function {
     Floor,
     /// smallest integer ≥ x
     Ceil,
+    /// the integer that is next towards zero
+    Trunc,
     /// 1/x
     Reciprocal,
     /// x to a constant power: a whole number of magnitude at most 8, ½ or −½
@@ -299,6 +309,8 @@ pub enum Arithmetic {
     Mul,
     /// a / b
     Div,
+    /// the quotient of whole numbers, towards zero; of none by 0
+    Quotient,
     /// the smaller; NaN where either is
     Min,
     /// the larger; NaN where either is

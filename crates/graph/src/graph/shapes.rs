@@ -54,7 +54,7 @@ impl Op {
                 beside(*axis, y, x)?;
                 same("its positions", inputs[1], y)
             }
-            Self::ScatterAdd { axis } => {
+            Self::Scatter { axis, .. } => {
                 let (positions, updates) = (&inputs[1..inputs.len() - 1], inputs[inputs.len() - 1]);
                 let behind = looked_into(*axis, positions.len(), y)?;
                 beside(*axis, updates, &[&y[..*axis], &[1], &y[behind..]].concat())?;
@@ -243,7 +243,7 @@ impl Op {
             Self::Binary(_) | Self::Gradient(_) | Self::GatherElements { .. } | Self::Update { .. } => (2, 2),
             Self::Select | Self::EmbeddingBag | Self::CachedMatMul { .. } => (3, 3),
             Self::Gather { .. } => (2, usize::MAX),
-            Self::ScatterAdd { .. } => (3, usize::MAX),
+            Self::Scatter { .. } => (3, usize::MAX),
             Self::LayerNormalizationGradient { .. } => (5, 6),
             Self::EmbeddingBagGradient => (4, 6),
             Self::Concat { .. } => (1, usize::MAX),

@@ -38,6 +38,7 @@ fn values(node: &Node) -> impl Iterator<Item = &TensorId> {
                 | Op::Concat { .. }
                 | Op::Gather { .. }
                 | Op::GatherElements { .. }
+                | Op::Scatter { .. }
                 | Op::Update { .. }
                 | Op::LowerPairs { .. }
                 | Op::Reduce { .. }

@@ -238,12 +238,12 @@ fn lower_anchor(graph: &Graph, node: &Node, op: &Op, element: Scalar) -> Result<
         Op::GatherElements { axis } => {
             with(operators::gather_elements(&lookup(shape(0), *axis, 1, shape(1), element))?, &["input", "index"])
         }
-        Op::ScatterAdd { axis } => {
+        Op::Scatter { axis, kind } => {
             let count = node.inputs.len() - 2;
             let updates = shape(count + 1);
             let column: Vec<i64> = (0..updates.len()).map(|d| if d == *axis { updates[d] } else { 1 }).collect();
             let index = if count == 1 && shape(1) == updates { updates } else { &column };
-            let operator = operators::scatter_add(&lookup(output, *axis, count, index, element), shape(0), updates)?;
+            let operator = operators::scatter(*kind, &lookup(output, *axis, count, index, element), shape(0), updates)?;
             let mut sources = looked_up(node, count);
             sources.push(("updates".into(), Source::Tensor(node.inputs[count + 1])));
             Lowered { operator, sources, further: &[] }
@@ -345,6 +345,7 @@ fn apply(op: &Op, x: &[ScalarExpr], at: &[Index]) -> ScalarExpr {
                 Arithmetic::Sub => BinaryOp::Sub,
                 Arithmetic::Mul => BinaryOp::Mul,
                 Arithmetic::Div => BinaryOp::Div,
+                Arithmetic::Quotient => return quotient(&x[0], &x[1]),
                 Arithmetic::Min => BinaryOp::Min,
                 Arithmetic::Max => BinaryOp::Max,
                 Arithmetic::Less => BinaryOp::Lt,
@@ -360,6 +361,15 @@ fn apply(op: &Op, x: &[ScalarExpr], at: &[Index]) -> ScalarExpr {
         // Only elementwise nodes follow or are lowered by this.
         _ => x[0].clone(),
     }
+}
+
+/// A quotient of whole numbers that are kept as floats: of integers, since a device may round a quotient of floats upwards.
+fn quotient(a: &ScalarExpr, b: &ScalarExpr) -> ScalarExpr {
+    let [a, b] = [a, b].map(|own| ScalarExpr::round(Scalar::I32, own.clone()));
+    // Beyond the ends of tensors there are zeros.
+    let none = ScalarExpr::binary(BinaryOp::Eq, b.clone(), ScalarExpr::Const(0.0));
+    let by = ScalarExpr::select(none, ScalarExpr::Const(1.0), b);
+    ScalarExpr::round(Scalar::F32, ScalarExpr::binary(BinaryOp::Div, a, by))
 }
 
 /// A gradient times the slope of a function.
@@ -397,10 +407,7 @@ fn unary(f: Function, x: ScalarExpr) -> ScalarExpr {
             let negative = ScalarExpr::binary(Mul, number(alpha), ScalarExpr::binary(Min, x.clone(), number(0.0)));
             ScalarExpr::binary(Add, ScalarExpr::binary(Max, x, number(0.0)), negative)
         }
-        Function::Sigmoid => {
-            let power = ScalarExpr::unary(UnaryOp::Exp, ScalarExpr::unary(UnaryOp::Neg, x));
-            ScalarExpr::binary(Div, number(1.0), ScalarExpr::binary(Add, number(1.0), power))
-        }
+        Function::Sigmoid => operators::sigmoid(x),
         Function::Silu => {
             let power = ScalarExpr::unary(UnaryOp::Exp, ScalarExpr::unary(UnaryOp::Neg, x.clone()));
             ScalarExpr::binary(Div, x, ScalarExpr::binary(Add, number(1.0), power))
@@ -422,6 +429,11 @@ fn unary(f: Function, x: ScalarExpr) -> ScalarExpr {
         Function::Abs => ScalarExpr::unary(UnaryOp::Abs, x),
         Function::Floor => ScalarExpr::unary(UnaryOp::Floor, x),
         Function::Ceil => ScalarExpr::unary(UnaryOp::Ceil, x),
+        // Not by way of an integer: a number may be larger than any.
+        Function::Trunc => {
+            let negative = ScalarExpr::binary(BinaryOp::Lt, x.clone(), number(0.0));
+            ScalarExpr::select(negative, ScalarExpr::unary(UnaryOp::Ceil, x.clone()), ScalarExpr::unary(UnaryOp::Floor, x))
+        }
         Function::Reciprocal => ScalarExpr::binary(Div, number(1.0), x),
         Function::Power(p) => power(x, p),
         // All else is as narrow as that already, or folded.

@@ -6,7 +6,7 @@ use crate::graph::heads::Heads;
 use crate::graph::op::{Arithmetic, Attention, Function, Op};
 use crate::graph::{Body, Graph, GraphTensor, Node, Origin, TensorId};
 use std::borrow::Cow;
-use warpsight_generate::operators::ReduceKind;
+use warpsight_generate::operators::{ReduceKind, ScatterKind};
 
 /// The same graph without such operators.
 pub(crate) fn expanded(graph: &Graph) -> Cow<'_, Graph> {
@@ -195,7 +195,7 @@ impl Sequence<'_> {
         let each = [self.shape(positions), self.shape(from)[1..].to_vec()].concat();
         let each = self.add("each", Op::Gather { axis: 0 }, &[from, bags], each);
         let zero = self.number(0.0);
-        self.write("rows", Op::ScatterAdd { axis: 0 }, &[zero, positions, each], self.node.output());
+        self.write("rows", Op::Scatter { axis: 0, kind: ScatterKind::Add }, &[zero, positions, each], self.node.output());
     }
 
     /// The product of one tensor of products, turned, and one of queries: of each head, or summed over those that share keys, as the output is.

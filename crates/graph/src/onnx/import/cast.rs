@@ -1,7 +1,7 @@
 //! Types: what a cast makes of a value, and how elements of narrow types are kept.
 //!
-//! Known whole numbers wrap around as the standard says. Floats are whole numbers only where they are known and in range: the standard
-//! leaves the rest undefined. Kernels compute in single precision; what is of a narrower type is rounded to it after each operator.
+//! Known whole numbers wrap around as the standard says. Floats become the whole numbers that are next towards zero; known ones have to be in range,
+//! of computed ones the standard leaves the rest undefined. Kernels compute in single precision; what is of a narrower type is rounded to it after each operator.
 
 use super::{Importer, IntTensor, Value};
 use crate::error::GraphError;
@@ -50,8 +50,11 @@ impl Importer {
             }
             (Value::Tensor(id), true) => {
                 let tensor = self.graph.tensor(id);
-                let constant =
-                    tensor.constant.as_deref().ok_or_else(|| view.unsupported(format!("computed floats to {}", to.as_str_name())))?;
+                let Some(constant) = tensor.constant.as_deref() else {
+                    let value = self.function(view, Function::Trunc)?;
+                    self.declare(&value, to);
+                    return Ok(value);
+                };
                 let values = constant.iter().map(|&v| truncated(to, v).ok_or_else(|| out_of_range(view, v, to)));
                 Ok(Value::Ints(IntTensor { shape: tensor.shape.clone(), values: values.collect::<Result<_, _>>()?, kind: to }))
             }

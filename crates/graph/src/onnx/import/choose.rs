@@ -7,10 +7,24 @@ use crate::graph::{Origin, TensorId};
 use crate::onnx::attributes::NodeView;
 use crate::onnx::literal::is_int;
 use crate::onnx::proto::tensor_proto::DataType;
-use warpsight_generate::operators::{Coordinates, EXACT, Interpolation, Nearest};
+use warpsight_generate::operators::{Coordinates, EXACT, Interpolation, Nearest, ScatterKind};
 
 /// Outputs of a node that parts a tensor.
 const MAX_PARTS: usize = 4096;
+
+/// What becomes of elements that others are put to.
+fn scattered(view: NodeView<'_>) -> Result<ScatterKind, GraphError> {
+    let reduction = view.string("reduction")?.unwrap_or_else(|| "none".into());
+    let known = [
+        ("none", ScatterKind::Last),
+        ("add", ScatterKind::Add),
+        ("mul", ScatterKind::Mul),
+        ("max", ScatterKind::Max),
+        ("min", ScatterKind::Min),
+    ];
+    let own = known.iter().find(|own| own.0 == reduction);
+    own.map(|own| own.1).ok_or_else(|| view.unsupported(format!("reduction `{reduction}`")))
+}
 
 impl Importer {
     /// Input `position` as a tensor: known whole numbers as the floats that they are.
@@ -101,17 +115,14 @@ impl Importer {
         self.fitting(view, Op::GatherElements { axis: at }, inputs, shape)
     }
 
-    /// Sums alone: which of several elements stays is said nowhere.
+    /// Of several elements for one place the last one stays, where ONNX says nothing.
     pub(super) fn scatter_elements(&mut self, view: NodeView<'_>) -> Result<Value, GraphError> {
-        let reduction = view.string("reduction")?.unwrap_or_else(|| "none".into());
-        if reduction != "add" {
-            return Err(view.unsupported(format!("reduction `{reduction}` (add is)")));
-        }
+        let kind = scattered(view)?;
         self.whole_positions(view)?;
         let inputs = (0..3).map(|i| self.number(view, i)).collect::<Result<Vec<_>, _>>()?;
         let shape = self.shape(inputs[0]).to_vec();
         let at = axis(view, view.int("axis", 0)?, shape.len())?;
-        self.fitting(view, Op::ScatterAdd { axis: at }, inputs, shape)
+        self.fitting(view, Op::Scatter { axis: at, kind }, inputs, shape)
     }
 
     /// Positions along the first dimensions, side by side in the last dimension of a tensor, each as a tensor of its own; and their shape.
@@ -147,12 +158,9 @@ impl Importer {
         self.fitting(view, Op::Gather { axis: 0 }, [vec![data], positions].concat(), shape)
     }
 
-    /// Sums alone, as of elements.
+    /// As of elements.
     pub(super) fn scatter_points(&mut self, view: NodeView<'_>) -> Result<Value, GraphError> {
-        let reduction = view.string("reduction")?.unwrap_or_else(|| "none".into());
-        if reduction != "add" {
-            return Err(view.unsupported(format!("reduction `{reduction}` (add is)")));
-        }
+        let kind = scattered(view)?;
         let (data, updates) = (self.number(view, 0)?, self.number(view, 2)?);
         let (positions, before) = self.coordinates(view)?;
         let (shape, count) = (self.shape(data).to_vec(), positions.len());
@@ -167,7 +175,7 @@ impl Importer {
             return Err(view.bad(format!("updates of shape {:?}", self.shape(updates))));
         }
         inputs.push(self.emit_part(view, &format!("{stem}.updates"), Op::Alias, vec![updates], merged)?);
-        self.fitting(view, Op::ScatterAdd { axis: 0 }, inputs, shape)
+        self.fitting(view, Op::Scatter { axis: 0, kind }, inputs, shape)
     }
 
     fn whole_positions(&self, view: NodeView<'_>) -> Result<(), GraphError> {

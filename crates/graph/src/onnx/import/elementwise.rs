@@ -67,9 +67,10 @@ impl Importer {
             return self.integers(view, op, a, b).map(Value::Ints);
         }
         let whole = (0..count).map(|i| self.is_whole(view, i)).collect::<Result<Vec<_>, _>>()?;
-        if whole.contains(&true) && (whole.contains(&false) || op == Arithmetic::Div) {
-            return Err(view.unsupported("computed whole numbers that are divided, or beside floats"));
+        if whole.contains(&true) && whole.contains(&false) {
+            return Err(view.unsupported("computed whole numbers beside floats"));
         }
+        let op = if whole[0] && op == Arithmetic::Div { Arithmetic::Quotient } else { op };
         let mut value = self.number(view, 0)?;
         if count == 1 {
             let shape = self.shape(value).to_vec();
@@ -100,7 +101,7 @@ impl Importer {
                 Arithmetic::Add => x.checked_add(y),
                 Arithmetic::Sub => x.checked_sub(y),
                 Arithmetic::Mul => x.checked_mul(y),
-                Arithmetic::Div => x.checked_div(y),
+                Arithmetic::Div | Arithmetic::Quotient => x.checked_div(y),
                 Arithmetic::Min => Some(x.min(y)),
                 Arithmetic::Max => Some(x.max(y)),
                 Arithmetic::Less => Some((x < y).into()),

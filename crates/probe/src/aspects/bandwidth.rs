@@ -344,28 +344,34 @@ fn levels(found: &mut Findings, rates: &[(u64, Spread)], apart: Result<&[(u64, S
     let beneath = "the level's size is not known, and no two levels of rates lie beyond the first level".to_owned();
     let second = match (capacity("l1"), capacity("l2"), apart) {
         (None, Some(second), _) => Ok(within(rates, 0.0, second)),
-        (Some(_), Some(_), Err(why)) => Err(why),
-        // Of a footprint so much larger the first level holds little when a group comes to it again, and nothing that another brought.
-        (Some(first), Some(second), Ok(apart)) => {
-            let far = within(&each(rates, apart), 4.0 * first, second);
-            // What replaces the least recently used line holds nothing of twice as much.
-            Ok(if far.is_empty() { within(apart, 2.0 * first, second) } else { far })
-        }
+        (Some(first), Some(second), apart) => behind(rates, apart, first, second),
         // What a known first level holds says nothing of a second one.
         (first, ..) => {
-            let beyond = within(rates, first.map_or(0.0, |first| 4.0 * first), f64::INFINITY);
+            let beyond = within(rates, first.map_or(0.0, |first| FAR * first), f64::INFINITY);
             let plateaus = plateaus(&beyond);
             match plateaus.len().checked_sub(2) {
                 Some(at) => Ok(plateaus[at].to_vec()),
-                None if first.is_some() => Err(&beneath),
+                None if first.is_some() => Err(beneath),
                 None => Ok(vec![]),
             }
         }
     };
     found.number("buffer.l2.bandwidth", second.map_or_else(Fact::unknown, middle));
+    if let (Some(second), Some(third)) = (capacity("l2"), capacity("l3")) {
+        found.number("buffer.l3.bandwidth", behind(rates, apart, second, third).map_or_else(Fact::unknown, middle));
+    }
     if let Some(first) = capacity("l1") {
         found.number("buffer.l1.bandwidth", middle(within(rates, 0.0, first)));
     }
+}
+
+/// Rates of a level of `own` bytes behind one of `inner`. Of a footprint so much larger the nearer one holds little when a group comes to it
+/// again, and nothing that another brought.
+fn behind(rates: &[(u64, Spread)], apart: Result<&[(u64, Spread)], &String>, inner: f64, own: f64) -> Result<Series<u64>, String> {
+    let apart = apart.map_err(Clone::clone)?;
+    let far = within(&each(rates, apart), FAR * inner, own);
+    // What replaces the least recently used line holds nothing of twice as much.
+    Ok(if far.is_empty() { within(apart, 2.0 * inner, own) } else { far })
 }
 
 /// The median of several rates.
@@ -389,18 +395,47 @@ mod tests {
 
     const MIB: u64 = 1 << 20;
 
-    /// What is told of the second level where the first one holds 256 KiB and the second one's size is unknown: rates of footprints from 2 KiB on.
-    fn second(rates: impl Fn(u64) -> f64, largest: u64) -> Fact<f64> {
+    /// What is told of a level where capacities are known, of rates of footprints from 2 KiB on.
+    fn told_of(level: &str, capacities: &[(&str, f64)], rates: impl Fn(u64) -> f64, largest: u64, apart: Result<(), String>) -> Fact<f64> {
         let mut known = Findings::default();
-        known.number("buffer.l1.capacity_bytes", Fact::known(262_144.0, warpsight_ir::profile::Source::Simulated, "planted"));
+        for (level, bytes) in capacities {
+            let planted = Fact::known(*bytes, warpsight_ir::profile::Source::Simulated, "planted");
+            known.number(format!("buffer.{level}.capacity_bytes"), planted);
+        }
         let sizes = std::iter::successors(Some(SMALLEST), |bytes| Some(2 * bytes)).take_while(|bytes| *bytes <= largest);
         let rates: Series<u64> = sizes.map(|bytes| (bytes, Spread::exact(rates(bytes)))).collect();
         let mut found = Findings::default();
-        levels(&mut found, &rates, Ok(&[]), &known);
-        match found.facts.remove("buffer.l2.bandwidth") {
+        let none: &[(u64, Spread)] = &[];
+        levels(&mut found, &rates, apart.as_ref().map(|()| none), &known);
+        match found.facts.remove(&format!("buffer.{level}.bandwidth")) {
             Some(Finding::Number(fact)) => fact,
-            other => panic!("{other:?}"),
+            other => panic!("{level}: {other:?}"),
         }
+    }
+
+    /// What is told of the second level where the first one holds 256 KiB and the second one's size is unknown: rates of footprints from 2 KiB on.
+    fn second(rates: impl Fn(u64) -> f64, largest: u64) -> Fact<f64> {
+        told_of("l2", &[("l1", 262_144.0)], rates, largest, Ok(()))
+    }
+
+    /// Three levels: each is told by footprints far beyond the nearer one.
+    #[test]
+    fn third_levels_have_their_bandwidth() {
+        let rate = |bytes: u64| match bytes {
+            0..=32_768 => 900e9,
+            32_769..=1_048_576 => 400e9,
+            1_048_577..=33_554_432 => 150e9,
+            _ => 40e9,
+        };
+        let capacities = [("l1", 32_768.0), ("l2", 1_048_576.0), ("l3", 33_554_432.0)];
+        let told = |level: &str, capacities: &[(&str, f64)], apart| told_of(level, capacities, rate, 64 * MIB, apart);
+        for (level, rate) in [("l1", 900e9), ("l2", 400e9), ("l3", 150e9)] {
+            assert_eq!(told(level, &capacities, Ok(())).known_as(level).ok(), Some(&rate), "{level}");
+        }
+        // A first level that all share is called the second one, and has a third behind it as well.
+        assert_eq!(told("l3", &capacities[1..], Ok(())).known_as("l3").ok(), Some(&150e9));
+        let late = told("l3", &capacities, Err("out of time".to_owned()));
+        assert!(matches!(&late, Fact::Unknown { unknown } if unknown == "out of time"), "{late:?}");
     }
 
     /// Walks that found a first level alone, and reads far beyond it that are fast: then nobody walked through memory.

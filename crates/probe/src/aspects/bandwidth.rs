@@ -253,6 +253,9 @@ fn analyse(seen: &Seen) -> Findings {
     found.number("dram.bandwidth", best.map_or_else(Fact::unknown, |rate| rate.fact(cite)));
     // What walks beyond every cache took.
     let walked = || seen.found.first(&WALKED_MEMORY).unwrap_or_else(|| Fact::unknown("no walk went far enough beyond the last cache"));
+    if let Some(why) = &hidden {
+        behind_walks(&mut found, seen.found, why);
+    }
     found.number("dram.latency_s", hidden.map_or_else(walked, Fact::unknown));
     let rest = [
         ("read.bandwidth", read, "loads of much memory, every byte once"),
@@ -323,6 +326,19 @@ fn hidden(rates: &[(u64, Spread)], apart: &[(u64, Spread)], memory: f64, known: 
     let (bytes, rate) = far.max_by(|a, b| a.1.value.total_cmp(&b.1.value)).filter(|(_, rate)| rate.value > LITTLE * memory)?;
     let times = rate.value / memory;
     Some(format!("{bytes} bytes are read {times:.1} times as fast as memory: beyond the last cache that walks found there is another"))
+}
+
+/// Levels that walks said are not there, where reads say that these did not end in memory: nobody knows.
+fn behind_walks(found: &mut Findings, walked: &Findings, why: &str) {
+    for (way, last) in ["buffer", "texture"].map(|way| {
+        let known = |level: &usize| walked.get(&format!("{way}.l{level}.capacity_bytes")).is_some();
+        (way, (1..=3).rev().find(known))
+    }) {
+        let Some(last) = last else { continue };
+        let further =
+            (last + 1..=3).flat_map(|level| ["capacity_bytes", "line_bytes", "latency_s"].map(|of| format!("{way}.l{level}.{of}")));
+        further.filter(|key| walked.facts.contains_key(key)).for_each(|key| found.number(key, Fact::unknown(why)));
+    }
 }
 
 /// The rates of all footprints: those of the ones that were read apart, and what was read by many of the others.
@@ -446,6 +462,12 @@ mod tests {
         let rates = |second: f64| [(262_144, 33e12), (MIB, second), (16 * MIB, second)].map(|(bytes, rate)| (bytes, Spread::exact(rate)));
         let why = hidden(&rates(7.0e12), &[], 4.3e12, &known).expect("seven is more than four");
         assert!(why.contains("1.6 times as fast as memory"), "{why}");
+        // Then none of the levels behind the first one is absent.
+        let mut found = Findings::default();
+        known.number("buffer.l2.capacity_bytes", Fact::absent("walks of up to 16 MiB show no further level"));
+        behind_walks(&mut found, &known, &why);
+        assert_eq!(found.facts.keys().collect::<Vec<_>>(), ["buffer.l2.capacity_bytes"]);
+        assert!(matches!(&found.facts["buffer.l2.capacity_bytes"], Finding::Number(Fact::Unknown { unknown }) if *unknown == why));
         assert_eq!(hidden(&rates(5.0e12), &[], 4.3e12, &known), None);
         assert_eq!(hidden(&rates(7.0e12), &[], 4.3e12, &Findings::default()), None);
         // Read by few groups, the smaller of them is as slow as memory: many found what others brought.

@@ -318,3 +318,23 @@ fn caches_of_few_texels_are_fetched_from() {
     let (few, many) = (rate(3.0), rate(64.0));
     assert!((few / many - 1.0).abs() < 0.02, "{few} of {many}");
 }
+
+/// What reads of a few constants bring is the rate of the first cache of constants that holds these, and stands in the profile.
+#[test]
+fn constants_come_from_their_first_cache() {
+    let mut device = opened("sim:mali-g76");
+    let aspect = all().into_iter().find(|aspect| aspect.phase.name == "bandwidth").expect("bandwidth");
+    let records = recorded(&aspect, &mut *device, Scale::Tiny);
+    let rate = |bytes: f64| {
+        let mut known = Findings::default();
+        known.number("constant.l1.capacity_bytes", Fact::known(bytes, Source::Measured, "said by the test"));
+        let mut found = (aspect.analyse)(&Seen { device: device.info(), records: &records, found: &known });
+        let read = found.get("constant.bandwidth");
+        found.extend(known);
+        (warpsight_probe::profile(&found, "probed", "a test").probed.constant_l1.bandwidth, read.expect("a rate"))
+    };
+    let (known, read) = rate(4096.0);
+    assert_eq!(known.get().map(|own| own.0), Some(read));
+    let (unknown, _) = rate(512.0);
+    assert!(matches!(&unknown, Fact::Unknown { unknown } if unknown.contains("1024 B of constants")), "{unknown:?}");
+}

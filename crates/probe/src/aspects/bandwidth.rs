@@ -10,7 +10,7 @@ use super::timer::unknown;
 use super::{Aspect, Seen};
 use crate::finding::WALKED_MEMORY;
 use crate::kernels::walk::Route;
-use crate::{Context, Curve, Findings, Needs, Phase, Scale};
+use crate::{Context, Curve, Finding, Findings, Needs, Phase, Scale};
 use warpsight_ir::profile::Fact;
 use warpsight_ir::{ImageFormat, ImageKind};
 use warpsight_run::DeviceInfo;
@@ -270,6 +270,9 @@ fn analyse(seen: &Seen) -> Findings {
     for (key, answer, cite) in rest {
         found.number(key, answer.map_or_else(Fact::unknown, |rate| rate.fact(cite)));
     }
+    if let Some(bytes) = seen.found.get("constant.l1.capacity_bytes") {
+        found.number("constant.l1.bandwidth", of_constants(found.facts.get("constant.bandwidth"), bytes));
+    }
     let stores = match limits.images {
         false => Fact::absent("the driver lists no images of two dimensions that are large enough"),
         true => {
@@ -294,6 +297,16 @@ fn analyse(seen: &Seen) -> Findings {
         }
     }
     found
+}
+
+/// The rate of the first cache of constants, of so many bytes: that of the few constants that are read, where it holds them.
+fn of_constants(read: Option<&Finding>, bytes: f64) -> Fact<f64> {
+    let own = 16.0 * f64::from(CONSTANTS);
+    match read {
+        _ if bytes < own => Fact::unknown(format!("{own} B of constants are read, of which a cache of {bytes} B does not hold all")),
+        Some(Finding::Number(fact)) => fact.clone(),
+        _ => Fact::unknown("`constant.bandwidth` was not measured"),
+    }
 }
 
 /// The rate of a level that images are read through, behind one of `inner` bytes.
@@ -407,7 +420,6 @@ fn curve(title: &str, rates: &[(u64, Spread)]) -> Curve {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Finding;
 
     const MIB: u64 = 1 << 20;
 

@@ -29,6 +29,7 @@ fn adreno_640() {
     near(&found, "fma.latency_s", 4.0 / 585e6, 0.05);
     near(&found, "peak.fp32", 898.6e9, 0.05);
     near(&found, "peak.fp16", 1797.1e9, 0.05);
+    [1, 2, 4, 8, 16].iter().for_each(|width| near(&found, &format!("peak.fp16_x{width}"), 1797.1e9, 0.1));
     near(&found, "alu.per_core", 384.0, 0.05);
     near(&found, "registers.per_thread_max", 185.0, 4.0 / 185.0);
     near(&found, "registers.per_core", 73728.0, 0.05);
@@ -89,6 +90,11 @@ fn mali_g76() {
     near(&found, "cores", 5.0, 0.0);
     near(&found, "peak.fp32", 192e9, 0.05);
     near(&found, "peak.fp16", 384e9, 0.05);
+    // Halves are computed in pairs: alone they are as fast as others.
+    near(&found, "peak.fp16_x1", 192e9, 0.05);
+    [2, 4, 8, 16].iter().for_each(|width| near(&found, &format!("peak.fp16_x{width}"), 384e9, 0.05));
+    let halves = found.curves.iter().find(|curve| curve.title.ends_with("vectors of f16")).expect("a curve");
+    assert_eq!(halves.points.iter().map(|point| point[0]).collect::<Vec<_>>(), [1.0, 2.0, 4.0, 8.0, 16.0]);
     near(&found, "warp.by_order", 8.0, 0.0);
     near(&found, "registers.per_thread_max", 64.0, 1.0 / 64.0);
     near(&found, "registers.per_core", 24576.0, 0.05);

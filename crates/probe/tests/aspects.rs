@@ -25,6 +25,9 @@ fn adreno_640() {
     near(&found, "launch.overhead_s", 3.2e-6, 0.05);
     assert_eq!(warps(&found), [64.0]);
     near(&found, "warp.by_order", 64.0, 0.0);
+    // Simulated warps take turns, so that all begin before one ends.
+    let order = found.facts.get("alu.by_order");
+    assert!(matches!(order, Some(Finding::Number(Fact::Unknown { unknown })) if unknown.contains("take turns")), "{order:?}");
     near(&found, "cores", 2.0, 0.0);
     near(&found, "fma.latency_s", 4.0 / 585e6, 0.05);
     near(&found, "peak.fp32", 898.6e9, 0.05);

@@ -28,7 +28,7 @@ const FIGURES: [(&[&str], &str); 14] = [
     (&["texture.line_"], "000, figure 2"),
     (&["texture.warp_shape"], "000, figure 3"),
     (&["warp.by_latency", "int.divide"], "001, figure 7"),
-    (&["warp.", "lane.", "alu.per_core"], "001, figure 8"),
+    (&["warp.", "lane.", "alu.per_core", "alu.by_order"], "001, figure 8"),
     (&["peak.", "special."], "001, figure 11"),
     (&["fma."], NO_FIGURE),
     (&["bandwidth", "cores", "local.", "alu.", "cache."], "001, figure 9"),

@@ -5,7 +5,7 @@ use super::route::Known;
 use super::timed::{Timed, Walks};
 use crate::fit::change::certain;
 use crate::fit::levels::{Level, Levels};
-use crate::fit::lru::{Fitted, Shape};
+use crate::fit::lru::{Fitted, Shape, Walk};
 use crate::fit::sizes::{against, likeliest};
 use crate::kernels::walk::Route;
 use crate::{Curve, Finding, Findings, Geometry, Outcome, Record};
@@ -192,10 +192,11 @@ fn found(findings: &mut Findings, seen: &[Timed], route: &Known, levels: &Levels
         let key = |of: &str| format!("{word}.l{number}.{of}");
         let grain = f64::from(line.unwrap_or(route.nearest_grain()));
         let shapes = route.shapes(seen, n, line.unwrap_or(route.nearest_grain()));
-        let (shapes, why) = match shapes {
-            Ok(shapes) => (shapes, ""),
-            Err(why) => (vec![], why),
+        let (shapes, walks, why) = match shapes {
+            Ok((shapes, walks)) => (shapes, walks, ""),
+            Err(why) => (vec![], vec![], why),
         };
+        findings.curves.extend(shapes.first().map(|best| missing(&format!("{word}.l{number}"), best, &walks)));
         let known: Vec<&Shape> = shapes.iter().flat_map(|fitted| &fitted.shapes).collect();
         // From where misses show to where the best curve begins them: caches whose sets fill unevenly miss before they are full.
         let (begin, end) = route.capacity(n).unwrap_or(level.between);
@@ -274,6 +275,19 @@ fn found(findings: &mut Findings, seen: &[Timed], route: &Known, levels: &Levels
     without(findings, word, behind + 1, &further);
     findings.curves.push(curve(route, levels));
     beyond.then_some(behind)
+}
+
+/// Walks of all strides by the cache that explains them best.
+fn missing(level: &str, best: &Fitted, walks: &[Walk]) -> Curve {
+    let (points, model) = best.drawn(walks);
+    Curve {
+        title: format!("Latency of a dependent load against the share of loads that miss the cache that explains walks best, {level}"),
+        x: "share of loads that miss".into(),
+        y: "latency [s]".into(),
+        points,
+        model,
+        ..Curve::default()
+    }
 }
 
 fn curve(route: &Known, levels: &Levels) -> Curve {

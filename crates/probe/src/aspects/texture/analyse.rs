@@ -7,7 +7,7 @@ use super::super::timer::unknown;
 use super::chase::Texel;
 use super::layout;
 use super::paths::Pattern;
-use super::sharing::{PART, shared};
+use super::sharing::shared;
 use super::spec::{FORMATS, Kind};
 use super::timed::{Timed, timed};
 use super::warps;
@@ -233,7 +233,7 @@ fn sharing(seen: &Seen, findings: &mut Findings) {
         findings.curves.push(Curve {
             title: format!("Seconds of a fetch of all work-items of a group that read the same, {unroll} under way"),
             figure: Some("000, figure 5".into()),
-            x: format!("parts of {PART} work-items"),
+            x: format!("parts of {} work-items", shared.part),
             y: "s".into(),
             points: own.map(|(_, parts, time)| [f64::from(*parts), time.value, time.lo, time.hi]).collect(),
             ..Curve::default()

@@ -186,8 +186,7 @@ mod tests {
     fn curves_without_a_model_have_steps() {
         let points = |y: [f64; 5]| (1..).zip(y).map(|(x, y)| [f64::from(x), y, y, y]).collect::<Vec<_>>();
         let curve = |y, changes: &[f64], model| Curve { points: points(y), changes: changes.into(), model, ..Curve::default() };
-        let mut found = Findings::default();
-        found.curves = vec![
+        let curves = vec![
             curve([1.0, 1.1, 0.9, 2.0, 2.2], &[3.0], vec![]),
             curve([2.0, 2.0, 1.0, 1.0, 1.0], &[3.0], vec![]),
             curve([1.0, 2.0, 2.0, 3.0, 3.0], &[4.0, 2.0], vec![]),
@@ -195,6 +194,7 @@ mod tests {
             curve([1.0; 5], &[], vec![]),
             curve([1.0; 5], &[9.0, f64::NAN], vec![]),
         ];
+        let mut found = Findings { curves, ..Findings::default() };
         found.stepped();
         let models: Vec<Vec<[f64; 2]>> = found.curves.into_iter().map(|curve| curve.model).collect();
         assert_eq!(models[0], [[1.0, 1.0], [3.0, 1.0], [4.0, 2.2], [5.0, 2.2]]);

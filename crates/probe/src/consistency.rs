@@ -57,7 +57,7 @@ pub fn consistency(findings: &Findings) -> Vec<Consistency> {
     let held = Held { findings };
     let levels = ["texture.l1", "texture.l2", "buffer.l1", "buffer.l2", "buffer.l3", "constant.l1"];
     let caches = levels.into_iter().filter_map(|level| held.cache(level));
-    let first = [held.peak(), held.cycles(), held.registers()];
+    let first = [held.peak(), held.alus(), held.cycles(), held.registers()];
     first.into_iter().chain(caches).chain([held.second_level(), held.warps()]).collect()
 }
 
@@ -89,6 +89,13 @@ impl Held<'_> {
             false => "ALUs × clock of a core, by one group alone × cores × 2 = peak f32",
         };
         compared(what.into(), self.product(&["peak.fp32_one_core", "cores"]), self.told("peak.fp32"), RATES)
+    }
+
+    /// ALUs by the order in which lanes begin and end, which no rate is part of, against the rate of all.
+    fn alus(&self) -> Consistency {
+        let what = "ALUs of a core, by the order of tickets × cores × clock × 2 = peak f32";
+        let rate = self.product(&["alu.by_order", "cores", "clock.hz"]).map(|rate| rate.map(|rate| 2.0 * rate));
+        compared(what.into(), rate, self.told("peak.fp32"), RATES)
     }
 
     fn cycles(&self) -> Consistency {
@@ -256,6 +263,19 @@ mod tests {
         let known = verdict(&findings(&[("clock.hz", 1e9)]), "peak f32");
         assert_eq!((known.verdict, known.expected, known.found), (Verdict::Uncheckable, None, None));
         assert_eq!(known.why, "`peak.fp32_one_core` was not measured; `peak.fp32` was not measured");
+    }
+
+    /// Figure 8 of paper 001 and 890 GFLOP/s of two cores; of other clocks, or of another order, it is not so.
+    #[test]
+    fn alus_by_order_tell_the_peak() {
+        let own = |alus: f64| {
+            let known = [("alu.by_order", alus), ("cores", 2.0), ("clock.hz", 585e6), ("peak.fp32", 890e9)];
+            verdict(&findings(&known), "order of tickets")
+        };
+        assert_eq!((own(384.0).expected, own(384.0).verdict), (Some(898.56e9), Verdict::Consistent));
+        assert_eq!(own(768.0).verdict, Verdict::Contradiction);
+        let unknown = verdict(&findings(&[("cores", 2.0), ("peak.fp32", 890e9)]), "order of tickets");
+        assert_eq!((unknown.verdict, &*unknown.why), (Verdict::Uncheckable, "`alu.by_order` was not measured"));
     }
 
     #[test]

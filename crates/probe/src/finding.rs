@@ -129,6 +129,11 @@ impl Findings {
             curve.confidence = curve.changes.iter().map(of).collect();
         }
     }
+    /// Draws steps through the points of curves that change where their analysis has no model of them.
+    pub(crate) fn stepped(&mut self) {
+        let own = self.curves.iter_mut().filter(|curve| curve.model.is_empty() && !curve.changes.is_empty());
+        own.for_each(|curve| curve.model = steps(&curve.points, &curve.changes));
+    }
     /// Takes all that others found; theirs stand where both have a key.
     pub fn extend(&mut self, other: Self) {
         self.facts.extend(other.facts);
@@ -137,9 +142,66 @@ impl Findings {
     }
 }
 
+/// The middle of the points on either side of each change, as steps. A point right at a change is on the side that is more like it: some changes
+/// are the last of what was, others the first of what comes.
+fn steps(points: &[[f64; 4]], changes: &[f64]) -> Vec<[f64; 2]> {
+    let mut points: Vec<[f64; 2]> = points.iter().map(|point| [point[0], point[1]]).filter(|p| p.iter().all(|n| n.is_finite())).collect();
+    points.sort_by(|a, b| a[0].total_cmp(&b[0]));
+    let mut changes: Vec<f64> = changes.iter().copied().filter(|at| at.is_finite()).collect();
+    changes.sort_by(f64::total_cmp);
+    let (mut model, mut rest) = (vec![], &points[..]);
+    for at in changes {
+        let [below, up_to] = [rest.partition_point(|p| p[0] < at), rest.partition_point(|p| p[0] <= at)];
+        let beside = (below > 0 && up_to < rest.len()).then(|| [middle(&rest[..below]), middle(&rest[up_to..])]);
+        let there = &rest[below..up_to];
+        let first =
+            beside.is_some_and(|[before, after]| !there.is_empty() && (middle(there) - before).abs() < (middle(there) - after).abs());
+        let (before, after) = rest.split_at(if first || up_to == rest.len() { up_to } else { below });
+        level(&mut model, before);
+        rest = after;
+    }
+    level(&mut model, rest);
+    model
+}
+
+/// A straight line through the middle of points.
+fn level(model: &mut Vec<[f64; 2]>, points: &[[f64; 2]]) {
+    if let (Some(first), Some(last)) = (points.first(), points.last()) {
+        model.extend([[first[0], middle(points)], [last[0], middle(points)]]);
+    }
+}
+
+fn middle(points: &[[f64; 2]]) -> f64 {
+    let mut y: Vec<f64> = points.iter().map(|point| point[1]).collect();
+    y.sort_by(f64::total_cmp);
+    y.get(y.len() / 2).copied().unwrap_or(f64::NAN)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A change may be the last of what was, or the first of what comes; a model of the analysis stands.
+    #[test]
+    fn curves_without_a_model_have_steps() {
+        let points = |y: [f64; 5]| (1..).zip(y).map(|(x, y)| [f64::from(x), y, y, y]).collect::<Vec<_>>();
+        let curve = |y, changes: &[f64], model| Curve { points: points(y), changes: changes.into(), model, ..Curve::default() };
+        let curves = vec![
+            curve([1.0, 1.1, 0.9, 2.0, 2.2], &[3.0], vec![]),
+            curve([2.0, 2.0, 1.0, 1.0, 1.0], &[3.0], vec![]),
+            curve([1.0, 2.0, 2.0, 3.0, 3.0], &[4.0, 2.0], vec![]),
+            curve([1.0, 1.0, 1.0, 2.0, 2.0], &[3.0], vec![[1.0, 7.0]]),
+            curve([1.0; 5], &[], vec![]),
+            curve([1.0; 5], &[9.0, f64::NAN], vec![]),
+        ];
+        let mut found = Findings { curves, ..Findings::default() };
+        found.stepped();
+        let models: Vec<Vec<[f64; 2]>> = found.curves.into_iter().map(|curve| curve.model).collect();
+        assert_eq!(models[0], [[1.0, 1.0], [3.0, 1.0], [4.0, 2.2], [5.0, 2.2]]);
+        assert_eq!(models[1], [[1.0, 2.0], [2.0, 2.0], [3.0, 1.0], [5.0, 1.0]]);
+        assert_eq!(models[2], [[1.0, 1.0], [1.0, 1.0], [2.0, 2.0], [3.0, 2.0], [4.0, 3.0], [5.0, 3.0]]);
+        assert_eq!(models[3..], [vec![[1.0, 7.0]], vec![], vec![[1.0, 1.0], [5.0, 1.0]]]);
+    }
 
     #[test]
     fn reads_have_the_last_word_about_memory() {

@@ -190,14 +190,24 @@ impl Reader<'_> {
         };
         let seconds = keys("latency_s");
         let seconds = self.findings.first(&seconds.iter().map(String::as_str).collect::<Vec<_>>());
+        let bytes = number("capacity_bytes");
+        // Of a cache that is not there nothing is to be measured, nor of one of which nobody knows whether it is.
+        let further = |of: &str| match &bytes {
+            Fact::Known { .. } => number(of),
+            _ => self.findings.first(&keys(of).iter().map(String::as_str).collect::<Vec<_>>()).unwrap_or_else(|| bytes.clone()),
+        };
         Cache {
-            bytes: map(number("capacity_bytes"), Bytes),
             line: map(number("line_bytes"), Bytes),
-            ways: map(number("ways"), |ways| ways.round() as u32),
-            set_hash: self.hash(levels),
-            instances: map(number("instances"), |instances| instances.round() as u32),
-            bandwidth: map(number("bandwidth"), BytesPerSecond),
+            ways: map(further("ways"), |ways| ways.round() as u32),
+            set_hash: match &bytes {
+                Fact::Known { .. } => self.hash(levels),
+                Fact::Absent { absent } => Fact::absent(&**absent),
+                Fact::Unknown { unknown } => Fact::unknown(&**unknown),
+            },
+            instances: map(further("instances"), |instances| instances.round() as u32),
+            bandwidth: map(further("bandwidth"), BytesPerSecond),
             latency: self.latency(levels, seconds),
+            bytes: map(bytes, Bytes),
         }
     }
 
@@ -358,6 +368,25 @@ mod tests {
         let cite = "accesses of 1, 2, 4, 8, 16 words of every lane";
         assert_eq!(probed.load_bandwidths, Fact::between(all(-1.0), all(0.0), all(1.0), Source::Simulated, cite));
         assert!(probed.store_bandwidths.get().is_none());
+    }
+
+    /// A cache that is not there has no ways that nobody measured.
+    #[test]
+    fn of_a_cache_that_is_absent_everything_is() {
+        let mut findings = Findings::default();
+        let evidence = "walks of up to 16 MiB show no further level";
+        for of in ["capacity_bytes", "line_bytes", "latency_s"] {
+            findings.number(format!("buffer.l3.{of}"), Fact::absent(evidence));
+        }
+        findings.number("buffer.l2.capacity_bytes", Fact::unknown("too short"));
+        findings.number("buffer.l2.bandwidth", Fact::known(1e9, Source::Simulated, "a test"));
+        let memory = profile(&findings, "a", "a test").memory;
+        let llc = memory.llc;
+        assert_eq!((llc.bytes, llc.line, llc.bandwidth), (Fact::absent(evidence), Fact::absent(evidence), Fact::absent(evidence)));
+        assert_eq!((llc.ways, llc.instances), (Fact::absent(evidence), Fact::absent(evidence)));
+        assert_eq!((llc.set_hash, llc.latency), (Fact::absent(evidence), Fact::absent(evidence)));
+        // What is known all the same stands.
+        assert_eq!((memory.l2.ways, memory.l2.bandwidth.get()), (Fact::unknown("too short"), Some(&BytesPerSecond(1e9))));
     }
 
     /// Layouts that walks cannot tell apart are none that is known, however well the first explains them; models take one in blocks.

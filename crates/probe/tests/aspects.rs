@@ -25,10 +25,14 @@ fn adreno_640() {
     near(&found, "launch.overhead_s", 3.2e-6, 0.05);
     assert_eq!(warps(&found), [64.0]);
     near(&found, "warp.by_order", 64.0, 0.0);
+    // Simulated warps take turns, so that all begin before one ends.
+    let order = found.facts.get("alu.by_order");
+    assert!(matches!(order, Some(Finding::Number(Fact::Unknown { unknown })) if unknown.contains("take turns")), "{order:?}");
     near(&found, "cores", 2.0, 0.0);
     near(&found, "fma.latency_s", 4.0 / 585e6, 0.05);
     near(&found, "peak.fp32", 898.6e9, 0.05);
     near(&found, "peak.fp16", 1797.1e9, 0.05);
+    [1, 2, 4, 8, 16].iter().for_each(|width| near(&found, &format!("peak.fp16_x{width}"), 1797.1e9, 0.1));
     near(&found, "alu.per_core", 384.0, 0.05);
     near(&found, "registers.per_thread_max", 185.0, 4.0 / 185.0);
     near(&found, "registers.per_core", 73728.0, 0.05);
@@ -89,6 +93,11 @@ fn mali_g76() {
     near(&found, "cores", 5.0, 0.0);
     near(&found, "peak.fp32", 192e9, 0.05);
     near(&found, "peak.fp16", 384e9, 0.05);
+    // Halves are computed in pairs: alone they are as fast as others.
+    near(&found, "peak.fp16_x1", 192e9, 0.05);
+    [2, 4, 8, 16].iter().for_each(|width| near(&found, &format!("peak.fp16_x{width}"), 384e9, 0.05));
+    let halves = found.curves.iter().find(|curve| curve.title.ends_with("vectors of f16")).expect("a curve");
+    assert_eq!(halves.points.iter().map(|point| point[0]).collect::<Vec<_>>(), [1.0, 2.0, 4.0, 8.0, 16.0]);
     near(&found, "warp.by_order", 8.0, 0.0);
     near(&found, "registers.per_thread_max", 64.0, 1.0 / 64.0);
     near(&found, "registers.per_core", 24576.0, 0.05);
@@ -317,4 +326,24 @@ fn caches_of_few_texels_are_fetched_from() {
     };
     let (few, many) = (rate(3.0), rate(64.0));
     assert!((few / many - 1.0).abs() < 0.02, "{few} of {many}");
+}
+
+/// What reads of a few constants bring is the rate of the first cache of constants that holds these, and stands in the profile.
+#[test]
+fn constants_come_from_their_first_cache() {
+    let mut device = opened("sim:mali-g76");
+    let aspect = all().into_iter().find(|aspect| aspect.phase.name == "bandwidth").expect("bandwidth");
+    let records = recorded(&aspect, &mut *device, Scale::Tiny);
+    let rate = |bytes: f64| {
+        let mut known = Findings::default();
+        known.number("constant.l1.capacity_bytes", Fact::known(bytes, Source::Measured, "said by the test"));
+        let mut found = (aspect.analyse)(&Seen { device: device.info(), records: &records, found: &known });
+        let read = found.get("constant.bandwidth");
+        found.extend(known);
+        (warpsight_probe::profile(&found, "probed", "a test").probed.constant_l1.bandwidth, read.expect("a rate"))
+    };
+    let (known, read) = rate(4096.0);
+    assert_eq!(known.get().map(|own| own.0), Some(read));
+    let (unknown, _) = rate(512.0);
+    assert!(matches!(&unknown, Fact::Unknown { unknown } if unknown.contains("1024 B of constants")), "{unknown:?}");
 }

@@ -23,8 +23,6 @@ const SHAPES: [(u32, u32); 4] = [(WHOLE, 4), (WHOLE / 4, 4), (WHOLE, 16), (u32::
 const BUSY: u32 = 32;
 /// Numbers of a vector.
 const WIDTHS: [u32; 5] = [1, 2, 4, 8, 16];
-/// The same of halves: units that compute pairs have them in the first that is wider than 1.
-const WIDTHS_OF_HALVES: [u32; 3] = [1, 2, 4];
 /// A width is as good as the best but for this part.
 const AS_GOOD: f64 = 0.05;
 /// Cycles of a dependent multiply-add, where nobody says a clock rate.
@@ -34,7 +32,7 @@ pub(super) fn aspect() -> Aspect {
     Aspect {
         phase: Phase {
             name: NAME,
-            purpose: "latency of a dependent multiply-add, number of cores, peak rates of f32 by the width of vectors and of f16, ALUs of a core",
+            purpose: "latency of a dependent multiply-add, number of cores, peak rates of f32 and f16 by the width of vectors, ALUs of a core",
             needs: Needs::Programs,
             share: 1.0,
             plan: |context: &Context| {
@@ -53,9 +51,9 @@ fn measured(asked: &Asked, full: u32, halves: bool, doubles: bool) -> Answer<()>
     go_on(peak(asked, full))?;
     go_on(one_core(asked, full))?;
     go_on(alone(asked))?;
-    go_on(by_width(asked, full))?;
+    go_on(by_width(asked, full, Of::Floats))?;
     if halves {
-        go_on(of_halves(asked, full))?;
+        go_on(by_width(asked, full, Of::Halves))?;
     }
     go_on(of_vectors(asked, full, 1, Of::Roots))?;
     if doubles {
@@ -108,13 +106,13 @@ fn alone(asked: &Asked) -> Answer<Spread> {
 }
 
 /// Operations a second of all cores by the numbers of a vector, of the widths that the device has.
-fn by_width(asked: &Asked, full: u32) -> Answer<Series<u32>> {
-    series(WIDTHS, |width| of_vectors(asked, full, width, Of::Floats))
+fn by_width(asked: &Asked, full: u32, of: Of) -> Answer<Series<u32>> {
+    series(WIDTHS, |width| of_vectors(asked, full, width, of))
 }
 
 /// Operations a second of all cores in half precision, of the width that is the fastest.
 fn of_halves(asked: &Asked, full: u32) -> Answer<Spread> {
-    fastest(WIDTHS_OF_HALVES.into_iter().map(|width| of_vectors(asked, full, width, Of::Halves)))
+    fastest(WIDTHS.into_iter().map(|width| of_vectors(asked, full, width, Of::Halves)))
 }
 
 /// Operations a second of all cores on vectors of so many numbers: of many groups, the last of which may leave units of a core without work, and of
@@ -160,12 +158,17 @@ fn analyse(seen: &Seen) -> Findings {
     found.number("peak.fp64", doubles);
     let roots = told(of_vectors(&asked, full, 1, Of::Roots));
     found.number("special.rate", fact(&roots, "independent square roots of full cores"));
-    for width in WIDTHS {
-        if let Ok(rate) = told(of_vectors(&asked, full, width, Of::Floats)) {
-            found.number(format!("peak.fp32_x{width}"), rate.fact(format!("independent multiply-adds on vectors of {width}")));
+    let kinds = [("peak.fp32", "f32", Of::Floats), ("peak.fp16", "f16", Of::Halves)];
+    for (key, number, of) in kinds.into_iter().filter(|own| own.2 == Of::Floats || seen.device.limits.f16) {
+        // What was measured before time was over is told.
+        let each = WIDTHS.into_iter().map(|width| (width, told(of_vectors(&asked, full, width, of))));
+        let rates: Series<u32> = each.filter_map(|(width, rate)| Some((width, rate.ok()?))).collect();
+        for (width, rate) in &rates {
+            found.number(format!("{key}_x{width}"), rate.fact(format!("independent multiply-adds of {number} on vectors of {width}")));
         }
+        found.curves.push(of_widths(number, &rates));
     }
-    widths(&mut found, told(by_width(&asked, full)));
+    components(&mut found, told(by_width(&asked, full, Of::Floats)));
     let (cores, by_groups) = match told(cores(&asked, full)) {
         Ok(cores) => cores,
         Err(why) => {
@@ -232,7 +235,8 @@ fn at_once(peak: Spread, one: Option<Spread>, cores: f64, known: &Findings) -> F
     several.fact("peak of a core over that of one warp with many chains: so many schedulers issue at once (001, figure 8)")
 }
 
-fn widths(found: &mut Findings, by_width: Result<Series<u32>, String>) {
+/// The shortest vector that is as fast as any.
+fn components(found: &mut Findings, by_width: Result<Series<u32>, String>) {
     let by_width = match by_width {
         Ok(rates) => rates,
         Err(why) => return unknown(found, &["alu.vector_components"], &why),
@@ -243,13 +247,16 @@ fn widths(found: &mut Findings, by_width: Result<Series<u32>, String>) {
         Spread::exact(f64::from(*width)).fact("numbers of the shortest vector that reaches the best rate")
     });
     found.number("alu.vector_components", components);
-    found.curves.push(Curve {
-        title: "operations a second against the width of vectors".into(),
+}
+
+fn of_widths(number: &str, rates: &[(u32, Spread)]) -> Curve {
+    Curve {
+        title: format!("operations a second against the width of vectors of {number}"),
         figure: Some("001, figure 11".into()),
         x: "numbers of a vector".into(),
         y: "operations/s".into(),
         log_x: true,
-        points: points(&by_width),
+        points: points(rates),
         ..Curve::default()
-    });
+    }
 }

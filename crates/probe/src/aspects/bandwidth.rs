@@ -10,7 +10,7 @@ use super::timer::unknown;
 use super::{Aspect, Seen};
 use crate::finding::WALKED_MEMORY;
 use crate::kernels::walk::Route;
-use crate::{Context, Curve, Findings, Needs, Phase, Scale};
+use crate::{Context, Curve, Finding, Findings, Needs, Phase, Scale};
 use warpsight_ir::profile::Fact;
 use warpsight_ir::{ImageFormat, ImageKind};
 use warpsight_run::DeviceInfo;
@@ -253,6 +253,9 @@ fn analyse(seen: &Seen) -> Findings {
     found.number("dram.bandwidth", best.map_or_else(Fact::unknown, |rate| rate.fact(cite)));
     // What walks beyond every cache took.
     let walked = || seen.found.first(&WALKED_MEMORY).unwrap_or_else(|| Fact::unknown("no walk went far enough beyond the last cache"));
+    if let Some(why) = &hidden {
+        behind_walks(&mut found, seen.found, why);
+    }
     found.number("dram.latency_s", hidden.map_or_else(walked, Fact::unknown));
     let rest = [
         ("read.bandwidth", read, "loads of much memory, every byte once"),
@@ -266,6 +269,9 @@ fn analyse(seen: &Seen) -> Findings {
     ];
     for (key, answer, cite) in rest {
         found.number(key, answer.map_or_else(Fact::unknown, |rate| rate.fact(cite)));
+    }
+    if let Some(bytes) = seen.found.get("constant.l1.capacity_bytes") {
+        found.number("constant.l1.bandwidth", of_constants(found.facts.get("constant.bandwidth"), bytes));
     }
     let stores = match limits.images {
         false => Fact::absent("the driver lists no images of two dimensions that are large enough"),
@@ -291,6 +297,16 @@ fn analyse(seen: &Seen) -> Findings {
         }
     }
     found
+}
+
+/// The rate of the first cache of constants, of so many bytes: that of the few constants that are read, where it holds them.
+fn of_constants(read: Option<&Finding>, bytes: f64) -> Fact<f64> {
+    let own = 16.0 * f64::from(CONSTANTS);
+    match read {
+        _ if bytes < own => Fact::unknown(format!("{own} B of constants are read, of which a cache of {bytes} B does not hold all")),
+        Some(Finding::Number(fact)) => fact.clone(),
+        _ => Fact::unknown("`constant.bandwidth` was not measured"),
+    }
 }
 
 /// The rate of a level that images are read through, behind one of `inner` bytes.
@@ -325,6 +341,19 @@ fn hidden(rates: &[(u64, Spread)], apart: &[(u64, Spread)], memory: f64, known: 
     Some(format!("{bytes} bytes are read {times:.1} times as fast as memory: beyond the last cache that walks found there is another"))
 }
 
+/// Levels that walks said are not there, where reads say that these did not end in memory: nobody knows.
+fn behind_walks(found: &mut Findings, walked: &Findings, why: &str) {
+    for (way, last) in ["buffer", "texture"].map(|way| {
+        let known = |level: &usize| walked.get(&format!("{way}.l{level}.capacity_bytes")).is_some();
+        (way, (1..=3).rev().find(known))
+    }) {
+        let Some(last) = last else { continue };
+        let further =
+            (last + 1..=3).flat_map(|level| ["capacity_bytes", "line_bytes", "latency_s"].map(|of| format!("{way}.l{level}.{of}")));
+        further.filter(|key| walked.facts.contains_key(key)).for_each(|key| found.number(key, Fact::unknown(why)));
+    }
+}
+
 /// The rates of all footprints: those of the ones that were read apart, and what was read by many of the others.
 fn each(rates: &[(u64, Spread)], apart: &[(u64, Spread)]) -> Series<u64> {
     let many = |(bytes, _): &&(u64, Spread)| apart.iter().all(|(other, _)| other != bytes);
@@ -344,28 +373,34 @@ fn levels(found: &mut Findings, rates: &[(u64, Spread)], apart: Result<&[(u64, S
     let beneath = "the level's size is not known, and no two levels of rates lie beyond the first level".to_owned();
     let second = match (capacity("l1"), capacity("l2"), apart) {
         (None, Some(second), _) => Ok(within(rates, 0.0, second)),
-        (Some(_), Some(_), Err(why)) => Err(why),
-        // Of a footprint so much larger the first level holds little when a group comes to it again, and nothing that another brought.
-        (Some(first), Some(second), Ok(apart)) => {
-            let far = within(&each(rates, apart), 4.0 * first, second);
-            // What replaces the least recently used line holds nothing of twice as much.
-            Ok(if far.is_empty() { within(apart, 2.0 * first, second) } else { far })
-        }
+        (Some(first), Some(second), apart) => behind(rates, apart, first, second),
         // What a known first level holds says nothing of a second one.
         (first, ..) => {
-            let beyond = within(rates, first.map_or(0.0, |first| 4.0 * first), f64::INFINITY);
+            let beyond = within(rates, first.map_or(0.0, |first| FAR * first), f64::INFINITY);
             let plateaus = plateaus(&beyond);
             match plateaus.len().checked_sub(2) {
                 Some(at) => Ok(plateaus[at].to_vec()),
-                None if first.is_some() => Err(&beneath),
+                None if first.is_some() => Err(beneath),
                 None => Ok(vec![]),
             }
         }
     };
     found.number("buffer.l2.bandwidth", second.map_or_else(Fact::unknown, middle));
+    if let (Some(second), Some(third)) = (capacity("l2"), capacity("l3")) {
+        found.number("buffer.l3.bandwidth", behind(rates, apart, second, third).map_or_else(Fact::unknown, middle));
+    }
     if let Some(first) = capacity("l1") {
         found.number("buffer.l1.bandwidth", middle(within(rates, 0.0, first)));
     }
+}
+
+/// Rates of a level of `own` bytes behind one of `inner`. Of a footprint so much larger the nearer one holds little when a group comes to it
+/// again, and nothing that another brought.
+fn behind(rates: &[(u64, Spread)], apart: Result<&[(u64, Spread)], &String>, inner: f64, own: f64) -> Result<Series<u64>, String> {
+    let apart = apart.map_err(Clone::clone)?;
+    let far = within(&each(rates, apart), FAR * inner, own);
+    // What replaces the least recently used line holds nothing of twice as much.
+    Ok(if far.is_empty() { within(apart, 2.0 * inner, own) } else { far })
 }
 
 /// The median of several rates.
@@ -385,22 +420,50 @@ fn curve(title: &str, rates: &[(u64, Spread)]) -> Curve {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Finding;
 
     const MIB: u64 = 1 << 20;
 
-    /// What is told of the second level where the first one holds 256 KiB and the second one's size is unknown: rates of footprints from 2 KiB on.
-    fn second(rates: impl Fn(u64) -> f64, largest: u64) -> Fact<f64> {
+    /// What is told of a level where capacities are known, of rates of footprints from 2 KiB on.
+    fn told_of(level: &str, capacities: &[(&str, f64)], rates: impl Fn(u64) -> f64, largest: u64, apart: Result<(), String>) -> Fact<f64> {
         let mut known = Findings::default();
-        known.number("buffer.l1.capacity_bytes", Fact::known(262_144.0, warpsight_ir::profile::Source::Simulated, "planted"));
+        for (level, bytes) in capacities {
+            let planted = Fact::known(*bytes, warpsight_ir::profile::Source::Simulated, "planted");
+            known.number(format!("buffer.{level}.capacity_bytes"), planted);
+        }
         let sizes = std::iter::successors(Some(SMALLEST), |bytes| Some(2 * bytes)).take_while(|bytes| *bytes <= largest);
         let rates: Series<u64> = sizes.map(|bytes| (bytes, Spread::exact(rates(bytes)))).collect();
         let mut found = Findings::default();
-        levels(&mut found, &rates, Ok(&[]), &known);
-        match found.facts.remove("buffer.l2.bandwidth") {
+        let none: &[(u64, Spread)] = &[];
+        levels(&mut found, &rates, apart.as_ref().map(|()| none), &known);
+        match found.facts.remove(&format!("buffer.{level}.bandwidth")) {
             Some(Finding::Number(fact)) => fact,
-            other => panic!("{other:?}"),
+            other => panic!("{level}: {other:?}"),
         }
+    }
+
+    /// What is told of the second level where the first one holds 256 KiB and the second one's size is unknown: rates of footprints from 2 KiB on.
+    fn second(rates: impl Fn(u64) -> f64, largest: u64) -> Fact<f64> {
+        told_of("l2", &[("l1", 262_144.0)], rates, largest, Ok(()))
+    }
+
+    /// Three levels: each is told by footprints far beyond the nearer one.
+    #[test]
+    fn third_levels_have_their_bandwidth() {
+        let rate = |bytes: u64| match bytes {
+            0..=32_768 => 900e9,
+            32_769..=1_048_576 => 400e9,
+            1_048_577..=33_554_432 => 150e9,
+            _ => 40e9,
+        };
+        let capacities = [("l1", 32_768.0), ("l2", 1_048_576.0), ("l3", 33_554_432.0)];
+        let told = |level: &str, capacities: &[(&str, f64)], apart| told_of(level, capacities, rate, 64 * MIB, apart);
+        for (level, rate) in [("l1", 900e9), ("l2", 400e9), ("l3", 150e9)] {
+            assert_eq!(told(level, &capacities, Ok(())).known_as(level).ok(), Some(&rate), "{level}");
+        }
+        // A first level that all share is called the second one, and has a third behind it as well.
+        assert_eq!(told("l3", &capacities[1..], Ok(())).known_as("l3").ok(), Some(&150e9));
+        let late = told("l3", &capacities, Err("out of time".to_owned()));
+        assert!(matches!(&late, Fact::Unknown { unknown } if unknown == "out of time"), "{late:?}");
     }
 
     /// Walks that found a first level alone, and reads far beyond it that are fast: then nobody walked through memory.
@@ -411,6 +474,12 @@ mod tests {
         let rates = |second: f64| [(262_144, 33e12), (MIB, second), (16 * MIB, second)].map(|(bytes, rate)| (bytes, Spread::exact(rate)));
         let why = hidden(&rates(7.0e12), &[], 4.3e12, &known).expect("seven is more than four");
         assert!(why.contains("1.6 times as fast as memory"), "{why}");
+        // Then none of the levels behind the first one is absent.
+        let mut found = Findings::default();
+        known.number("buffer.l2.capacity_bytes", Fact::absent("walks of up to 16 MiB show no further level"));
+        behind_walks(&mut found, &known, &why);
+        assert_eq!(found.facts.keys().collect::<Vec<_>>(), ["buffer.l2.capacity_bytes"]);
+        assert!(matches!(&found.facts["buffer.l2.capacity_bytes"], Finding::Number(Fact::Unknown { unknown }) if *unknown == why));
         assert_eq!(hidden(&rates(5.0e12), &[], 4.3e12, &known), None);
         assert_eq!(hidden(&rates(7.0e12), &[], 4.3e12, &Findings::default()), None);
         // Read by few groups, the smaller of them is as slow as memory: many found what others brought.

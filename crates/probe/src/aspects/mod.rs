@@ -73,6 +73,7 @@ pub fn analyse(device: &DeviceInfo, records: &[Record]) -> Findings {
     let mut found = each(&all(), device, &kept(records));
     found.extend(steady::analyse(records));
     found.confident();
+    found.stepped();
     if device.clock == Some(TimeSource::Simulated) {
         found.from(Source::Measured, Source::Simulated);
     }

@@ -232,6 +232,7 @@ fn analyse(seen: &Seen) -> Findings {
         found.number(key, held.as_ref().map_or_else(|why| Fact::unknown(&**why), Held::alone));
     }
     let held = held.into_iter().collect::<Result<Vec<Held>, _>>();
+    found.curves.extend(held.as_ref().ok().and_then(|held| groups_by_values(held)));
     let few = || Fact::unknown("groups do not wait for others at once, or the fewer values they have, the more of them run");
     let fewest = held.as_ref().map_err(Clone::clone).and_then(|held| told(with_few(&asked, values, held, full)));
     found.number("concurrency.most", fewest.map_or_else(Fact::unknown, |own| own.map_or_else(few, |own| own.alone())));
@@ -251,11 +252,48 @@ fn analyse(seen: &Seen) -> Findings {
             Err(why)
         }
     };
-    let file = edges.map_or_else(Fact::unknown, |edges| file(&edges, values, seen.found.get("cores"), registers));
+    let file = edges.as_ref().map_or_else(|why| Fact::unknown(&**why), |edges| file(edges, values, seen.found.get("cores"), registers));
+    let room = file.get().copied().zip(seen.found.get("cores")).map(|(file, cores)| file * cores);
+    found.curves.extend(edges.ok().map(|edges| items_by_values(&edges, room, registers)));
     found.number("registers.per_core", file);
     let why = "how many groups run at once changes at few numbers of registers, whose differences are multiples of it: nothing tells it from these";
     unknown(&mut found, &["registers.granule", "warp.granule"], why);
     found
+}
+
+/// Groups of one work-item that run at once by the values of each.
+fn groups_by_values(held: &[Held]) -> Option<Curve> {
+    let mut points: Vec<[f64; 4]> =
+        held.iter().filter_map(|own| Some([f64::from(own.values), f64::from(own.single?)])).map(exact).collect();
+    points.sort_by(|a, b| a[0].total_cmp(&b[0]));
+    let curve = Curve {
+        title: "groups of one work-item that run at once against values alive at once".into(),
+        x: "values".into(),
+        y: "groups".into(),
+        log_x: true,
+        points,
+        ..Curve::default()
+    };
+    (!curve.points.is_empty()).then_some(curve)
+}
+
+/// Work-items of larger groups that run at once by the most values that they can have then, and how many a file of `room` registers has room for.
+fn items_by_values(edges: &[Edge], room: Option<f64>, registers: impl Fn(u32) -> f64) -> Curve {
+    let mut edges: Vec<&Edge> = edges.iter().collect();
+    edges.sort_by_key(|edge| edge.values);
+    Curve {
+        title: "work-items that run at once against the most values that they can have then".into(),
+        x: "values".into(),
+        y: "work-items".into(),
+        log_x: true,
+        points: edges.iter().map(|edge| exact([edge.values.into(), edge.items.into()])).collect(),
+        model: room.map_or(vec![], |room| edges.iter().map(|edge| [edge.values.into(), room / registers(edge.values)]).collect()),
+        ..Curve::default()
+    }
+}
+
+fn exact([x, y]: [f64; 2]) -> [f64; 4] {
+    [x, y, y, y]
 }
 
 /// Work-items that run at once with all values. Groups come whole: of each core all but one of another's might have room.

@@ -97,6 +97,16 @@ impl Fitted {
         self.hit_s + share * (self.miss_s - self.hit_s)
     }
 
+    /// The walks that it was fitted to, by the share of their steps that miss: seconds of a step with two standard errors on either side, and
+    /// what the fit says of each.
+    pub fn drawn(&self, walks: &[Walk]) -> (Vec<[f64; 4]>, Vec<[f64; 2]>) {
+        let point = |(walk, &share): (&Walk, &f64)| [share, walk.seconds, walk.seconds - 2.0 * walk.sigma, walk.seconds + 2.0 * walk.sigma];
+        let mut points: Vec<[f64; 4]> = usable(walks).zip(&self.shares).map(point).collect();
+        points.sort_by(|a, b| a[0].total_cmp(&b[0]));
+        let model = points.iter().map(|point| [point[0], self.seconds(point[0])]).collect();
+        (points, model)
+    }
+
     /// How much worse it is than the best fit to the same walks: −2 ln of the ratio of their likelihoods. Where even the best misses the
     /// walks by more than their stated errors, the errors were larger than stated, by an unknown factor.
     pub fn deviance(&self, best: &Self) -> f64 {
@@ -105,11 +115,15 @@ impl Fitted {
     }
 }
 
+/// Walks with finite numbers: those that are fitted.
+fn usable(walks: &[Walk]) -> impl Iterator<Item = &Walk> {
+    walks.iter().filter(|w| w.seconds.is_finite() && w.sigma.is_finite() && w.sigma > 0.0 && !w.addresses.is_empty())
+}
+
 /// Fits latencies of hit and miss to the walks for each of the shapes by weighted least squares, with 0 ≤ hit ≤ miss; best first. Walks
 /// without finite numbers are left out; without walks nothing is fitted.
 pub fn fit(walks: &[Walk], shapes: impl IntoIterator<Item = Shape>) -> Vec<Fitted> {
-    let walks: Vec<&Walk> =
-        walks.iter().filter(|w| w.seconds.is_finite() && w.sigma.is_finite() && w.sigma > 0.0 && !w.addresses.is_empty()).collect();
+    let walks: Vec<&Walk> = usable(walks).collect();
     if walks.is_empty() {
         return vec![];
     }

@@ -5,7 +5,7 @@ use super::route::Known;
 use super::timed::{Timed, Walks};
 use crate::fit::change::certain;
 use crate::fit::levels::{Level, Levels};
-use crate::fit::lru::{Fitted, Shape};
+use crate::fit::lru::{Fitted, Shape, Walk};
 use crate::fit::sizes::{against, likeliest};
 use crate::kernels::walk::Route;
 use crate::{Curve, Finding, Findings, Geometry, Outcome, Record};
@@ -16,7 +16,7 @@ use warpsight_ir::profile::{Fact, Source};
 pub(super) fn analyse(seen: &Seen) -> Findings {
     let timed = Walks::of(seen.of(super::NAME)).seen;
     let mut findings = Findings::default();
-    let mut reaches: Vec<(&str, f64)> = vec![];
+    let mut reaches: Vec<Reach> = vec![];
     for name in [Route::Buffer, Route::Image(ImageKind::Image1dBuffer), Route::Image(ImageKind::Image2d), Route::Constant] {
         let word = match name {
             Route::Buffer | Route::Data => "buffer",
@@ -28,20 +28,16 @@ pub(super) fn analyse(seen: &Seen) -> Findings {
             match early(seen, &timed, &route) {
                 Some(why) => untold(&mut findings, &route, levels, word, &why),
                 None => {
-                    if found(&mut findings, &timed, &route, levels, word, seen.found.get("cores")) {
-                        reaches.retain(|own| own.0 != word);
-                        reaches.push((word, route.reach()));
-                    }
+                    let last = found(&mut findings, &timed, &route, levels, word, seen.found.get("cores"));
+                    reaches.retain(|own| own.word != word);
+                    reaches.extend(last.map(|last| Reach { word, bytes: route.reach(), last }));
                 }
             }
         }
     }
-    for word in ["buffer", "texture"] {
+    for word in ["buffer", "texture", "constant"] {
         if !findings.facts.keys().any(|key| key.starts_with(word)) {
-            let why = unwalked(seen, word);
-            for key in ["capacity_bytes", "line_bytes", "latency_s"] {
-                findings.number(format!("{word}.l1.{key}"), Fact::unknown(&why));
-            }
+            without(&mut findings, word, 1, &Fact::unknown(unwalked(seen, word)));
         }
     }
     together(&mut findings);
@@ -54,20 +50,39 @@ fn memory(word: &str) -> String {
     format!("{word}.memory.latency_s")
 }
 
+/// What is said of a level as of its size.
+const OF_A_LEVEL: [&str; 3] = ["capacity_bytes", "line_bytes", "latency_s"];
+
+/// Levels of a way from one on, of those that anybody asks for: that they are not there, or why nobody knows.
+fn without(findings: &mut Findings, word: &str, from: usize, fact: &Fact<f64>) {
+    let asked = if word == "constant" { 1 } else { 3 };
+    for level in from..=asked.max(from) {
+        OF_A_LEVEL.iter().for_each(|of| findings.number(format!("{word}.l{level}.{of}"), fact.clone()));
+    }
+}
+
+/// How far walks of a way went, beyond the last of its levels.
+struct Reach<'w> {
+    word: &'w str,
+    bytes: f64,
+    last: usize,
+}
+
 /// Walks that went so many times as far as the largest cache seen: beyond it.
 const BEYOND: f64 = 3.0;
 
 /// Memory is behind the caches of all ways: what walks of one way end in may be a cache that only those of another are long enough for.
-fn beyond_all(findings: &mut Findings, reaches: &[(&str, f64)]) {
+fn beyond_all(findings: &mut Findings, reaches: &[Reach]) {
     let capacity = |(key, found): (&String, &Finding)| match found {
         Finding::Number(fact) if key.ends_with(".capacity_bytes") && !key.starts_with("constant") => fact.get().copied(),
         _ => None,
     };
     let largest = findings.facts.iter().filter_map(capacity).fold(0.0, f64::max);
-    for (word, reach) in reaches {
-        if *reach < BEYOND * largest {
-            findings
-                .number(memory(word), Fact::unknown(format!("walks went through {reach} B, of which a cache of {largest} B holds much")));
+    for Reach { word, bytes, last } in reaches {
+        if *bytes < BEYOND * largest {
+            let why = Fact::unknown(format!("walks went through {bytes} B, of which a cache of {largest} B holds much"));
+            findings.number(memory(word), why.clone());
+            without(findings, word, last + 1, &why);
         }
     }
 }
@@ -75,7 +90,7 @@ fn beyond_all(findings: &mut Findings, reaches: &[(&str, f64)]) {
 /// Why nothing is known of a way to memory.
 fn unwalked(seen: &Seen, word: &str) -> String {
     let own = seen.records.iter().filter(|record| record.phase == super::NAME);
-    let own = own.filter(|record| record.name.starts_with(if word == "buffer" { "buffer" } else { "image" }));
+    let own = own.filter(|record| record.name.starts_with(if word == "texture" { "image" } else { word }));
     let why = |record: &Record| match &record.outcome {
         Outcome::Failed { why, .. } | Outcome::Skipped { why, .. } => Some(why.clone()),
         Outcome::Wrong { what } => Some(format!("walks give wrong results: {what}")),
@@ -102,10 +117,8 @@ fn early(seen: &Seen, timed: &[Timed], route: &Known) -> Option<String> {
 /// Of walks that ended early the curve alone, and where it seems to rise.
 fn untold(findings: &mut Findings, route: &Known, levels: &Levels, word: &str, why: &str) {
     let seems = levels.caches.first().map(|level| format!("; walks take longer from about {:.0} B on", level.bytes)).unwrap_or_default();
-    for key in ["capacity_bytes", "line_bytes", "latency_s"] {
-        let unshared = format!("{why}, so that nobody knows whether the nearest cache is a core's own{seems}");
-        findings.number(format!("{word}.l1.{key}"), Fact::unknown(unshared));
-    }
+    let unshared = format!("{why}, so that nobody knows whether the nearest cache is a core's own{seems}");
+    without(findings, word, 1, &Fact::unknown(unshared));
     findings.curves.push(curve(route, levels));
 }
 
@@ -148,8 +161,8 @@ fn likeliest_of(shapes: &[Fitted]) -> Option<&Shape> {
     each.min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, shape)| shape)
 }
 
-/// What a route tells; whether that is memory's latency, too.
-fn found(findings: &mut Findings, seen: &[Timed], route: &Known, levels: &Levels, word: &str, cores: Option<f64>) -> bool {
+/// What a route tells; the last of its levels where walks went so far beyond it that they tell memory's latency, too.
+fn found(findings: &mut Findings, seen: &[Timed], route: &Known, levels: &Levels, word: &str, cores: Option<f64>) -> Option<usize> {
     let cite = format!("walks of dependent loads, {}", route.name.word());
     let measured = |lo: f64, value: f64, hi: f64| Fact::between(lo.min(value), value, hi.max(value), Source::Measured, cite.clone());
     let exact = |value: f64| measured(value, value, value);
@@ -157,10 +170,8 @@ fn found(findings: &mut Findings, seen: &[Timed], route: &Known, levels: &Levels
     // Cores have a first level of their own each; what all groups share is a second level.
     let first = if shared { 2 } else { 1 };
     if shared {
-        for key in ["capacity_bytes", "line_bytes", "latency_s"] {
-            let evidence = format!("the nearest cache is shared by groups that run at once ({cite})");
-            findings.number(format!("{word}.l1.{key}"), Fact::absent(evidence));
-        }
+        let evidence = format!("the nearest cache is shared by groups that run at once ({cite})");
+        OF_A_LEVEL.iter().for_each(|of| findings.number(format!("{word}.l1.{of}"), Fact::absent(&*evidence)));
     }
     let noise = route.noise.max(levels.error).max(0.002);
     let about = |value: f64| measured(value * (1.0 - 2.0 * noise), value, value * (1.0 + 2.0 * noise));
@@ -181,10 +192,11 @@ fn found(findings: &mut Findings, seen: &[Timed], route: &Known, levels: &Levels
         let key = |of: &str| format!("{word}.l{number}.{of}");
         let grain = f64::from(line.unwrap_or(route.nearest_grain()));
         let shapes = route.shapes(seen, n, line.unwrap_or(route.nearest_grain()));
-        let (shapes, why) = match shapes {
-            Ok(shapes) => (shapes, ""),
-            Err(why) => (vec![], why),
+        let (shapes, walks, why) = match shapes {
+            Ok((shapes, walks)) => (shapes, walks, ""),
+            Err(why) => (vec![], vec![], why),
         };
+        findings.curves.extend(shapes.first().map(|best| missing(&format!("{word}.l{number}"), best, &walks)));
         let known: Vec<&Shape> = shapes.iter().flat_map(|fitted| &fitted.shapes).collect();
         // From where misses show to where the best curve begins them: caches whose sets fill unevenly miss before they are full.
         let (begin, end) = route.capacity(n).unwrap_or(level.between);
@@ -248,11 +260,34 @@ fn found(findings: &mut Findings, seen: &[Timed], route: &Known, levels: &Levels
     let last = route.latency(levels, levels.caches.len());
     // Constants are too few to reach beyond every cache.
     let beyond = route.name != Route::Constant && levels.caches.last().is_some_and(|level| route.reach() >= BEYOND * level.bytes);
+    let (bytes, behind) = (route.reach(), first + caches - 1);
     if beyond {
         findings.number(memory(word), about(last));
     }
+    let further = match (beyond, levels.caches.last()) {
+        (true, _) => Fact::absent(format!("{cite}: those of up to {bytes} B show no further level")),
+        (_, Some(level)) => Fact::unknown(format!(
+            "{cite}: those of up to {bytes} B do not go far enough beyond the {:.0} B of the last level",
+            level.bytes
+        )),
+        (_, None) => Fact::unknown(format!("{cite}: those of up to {bytes} B take as long as the shortest")),
+    };
+    without(findings, word, behind + 1, &further);
     findings.curves.push(curve(route, levels));
-    beyond
+    beyond.then_some(behind)
+}
+
+/// Walks of all strides by the cache that explains them best.
+fn missing(level: &str, best: &Fitted, walks: &[Walk]) -> Curve {
+    let (points, model) = best.drawn(walks);
+    Curve {
+        title: format!("Latency of a dependent load against the share of loads that miss the cache that explains walks best, {level}"),
+        x: "share of loads that miss".into(),
+        y: "latency [s]".into(),
+        points,
+        model,
+        ..Curve::default()
+    }
 }
 
 fn curve(route: &Known, levels: &Levels) -> Curve {
@@ -335,9 +370,16 @@ mod tests {
             found.number(key, known(value));
         }
         // Images' walks are within the second level that buffers' found.
-        beyond_all(&mut found, &[("buffer", 33_554_432.0), ("texture", 1_048_576.0)]);
+        let reach = |word, bytes, last| Reach { word, bytes, last };
+        without(&mut found, "texture", 2, &Fact::absent("nothing was seen"));
+        without(&mut found, "buffer", 3, &Fact::absent("nothing was seen"));
+        beyond_all(&mut found, &[reach("buffer", 33_554_432.0, 2), reach("texture", 1_048_576.0, 1)]);
         assert_eq!((found.get("buffer.memory.latency_s"), found.get("texture.memory.latency_s")), (Some(3e-7), None));
-        beyond_all(&mut found, &[("buffer", 16_777_216.0)]);
+        // What is behind a cache that only others saw is not absent.
+        let absent = |found: &Findings, key: &str| matches!(found.facts.get(key), Some(Finding::Number(Fact::Absent { .. })));
+        let told = ["texture.l2.line_bytes", "texture.l3.capacity_bytes", "buffer.l3.capacity_bytes"].map(|key| absent(&found, key));
+        assert_eq!(told, [false, false, true]);
+        beyond_all(&mut found, &[reach("buffer", 16_777_216.0, 2)]);
         assert_eq!(found.get("buffer.memory.latency_s"), None);
     }
 }

@@ -330,8 +330,8 @@ impl Known {
         (most > ALL && line > 0).then(|| missed[line].0)
     }
 
-    /// Shapes of a cache that explain its walks, by groups that they cannot tell apart, the best first; or why there are none.
-    pub(super) fn shapes(&self, seen: &[Timed], n: usize, line: u32) -> Result<Vec<Fitted>, &'static str> {
+    /// Shapes of a cache that explain its walks, by groups that they cannot tell apart, the best first, and these walks; or why there are none.
+    pub(super) fn shapes(&self, seen: &[Timed], n: usize, line: u32) -> Result<(Vec<Fitted>, Vec<lru::Walk>), &'static str> {
         let Some((levels, level)) = self.levels.as_ref().and_then(|levels| Some((levels, levels.caches.get(n)?))) else {
             return Err("no level was seen");
         };
@@ -384,7 +384,7 @@ impl Known {
         // Victims that are no least recently used ones miss otherwise, whatever the shape.
         let explained = fitted.first().is_some_and(|best| best.chi2 <= EXPLAINED * best.freedom.max(1) as f64);
         if explained {
-            Ok(lru::consistent(&fitted).into_iter().cloned().collect())
+            Ok((lru::consistent(&fitted).into_iter().cloned().collect(), walks))
         } else {
             Err("no cache that replaces least recently used lines explains the walks")
         }

@@ -296,3 +296,28 @@ fn what_was_not_walked_is_unknown_with_the_reason() {
     assert_eq!(Walks::of([].into_iter()).seen.len(), 0);
     assert_eq!(route::distances(Route::Buffer).count(), 7);
 }
+
+/// Of every level that walks looked for it is said what they saw: that it is not there, or why they do not tell.
+#[test]
+fn levels_that_no_walk_found_have_their_reason() {
+    let info = device(16 << 20);
+    // One cache that all groups share, and of constants none, or one that holds them all.
+    let step = |spec: &Spec, addresses: &[u64]| {
+        let near = Shape { line_bytes: 64, sets: 64, ways: 4, hash: None };
+        let missed = if spec.route == Route::Constant { 0.0 } else { misses(&near, addresses) };
+        (2e-9 + 5e-9 * missed) * if spec.walkers > 1 && spec.range > 1024 { 1.5 } else { 1.0 }
+    };
+    let records = recorded(&info, step, |seconds| seconds);
+    let own = crate::profile(&found(&info, &records), "a", "a test");
+    let (first, last) = (&own.memory.buffer_l1, &own.memory.llc);
+    for (cache, evidence) in [(first, "shared by groups that run at once"), (last, "show no further level")] {
+        assert!(matches!(&cache.bytes, Fact::Absent { absent } if absent.contains(evidence)), "{cache:?}");
+        assert!(matches!(&cache.ways, Fact::Absent { absent } if absent.contains(evidence)), "{cache:?}");
+        assert!(matches!(&cache.bandwidth, Fact::Absent { absent } if absent.contains(evidence)), "{cache:?}");
+    }
+    assert_eq!(own.memory.l2.bytes.get().map(|own| own.0), Some(16_384.0));
+    let constants = &own.probed.constant_l1;
+    assert!(matches!(&constants.bytes, Fact::Unknown { unknown } if unknown.contains("take as long as the shortest")), "{constants:?}");
+    // What no walk goes through has its reason, too.
+    assert!(matches!(&own.memory.texture_l1.ways, Fact::Unknown { unknown } if unknown.contains("no walk was tried")));
+}

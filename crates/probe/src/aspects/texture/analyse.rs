@@ -7,7 +7,7 @@ use super::super::timer::unknown;
 use super::chase::Texel;
 use super::layout;
 use super::paths::Pattern;
-use super::sharing::{PART, shared};
+use super::sharing::shared;
 use super::spec::{FORMATS, Kind};
 use super::timed::{Timed, timed};
 use super::warps;
@@ -163,6 +163,8 @@ fn lines(timed: &[Timed], hits: &BTreeMap<u32, f64>, findings: &mut Findings) {
             let along = own().filter(|(near, _)| of(*near).0 > 0 && of(*near).1 == 0);
             let mut along: Vec<(u32, f64)> = along.map(|(near, seconds)| (of(near).0, 2.0 * seconds - far)).collect();
             along.sort_by_key(|pair| pair.0);
+            let end = along.iter().find(|pair| pair.1 > ANOTHER * hit).map(|pair| pair.0);
+            findings.curves.extend((!along.is_empty()).then(|| of_pairs(format, word, &along, end, [hit, far])));
             let cite = "the nearest texel whose fetch takes longer than a hit, behind one whose line was not there";
             let fact = match along.iter().position(|pair| pair.1 > ANOTHER * hit) {
                 // Those between it and the last that was there were not tried.
@@ -174,6 +176,21 @@ fn lines(timed: &[Timed], hits: &BTreeMap<u32, f64>, findings: &mut Findings) {
             };
             findings.number(key, fact);
         }
+    }
+}
+
+/// The second of two texels by how far it is along one side, behind one that was far: a hit in its line, and as far where that ends.
+fn of_pairs(format: ImageFormat, word: &str, along: &[(u32, f64)], end: Option<u32>, [hit, far]: [f64; 2]) -> Curve {
+    Curve {
+        title: format!("Seconds of a fetch so many texels along {word} from one that was far, texels of {} bytes", format.bytes()),
+        figure: Some("000, figure 2".into()),
+        x: "texels".into(),
+        y: "s".into(),
+        log_x: true,
+        points: along.iter().map(|&(near, seconds)| [f64::from(near), seconds, seconds, seconds]).collect(),
+        model: along.iter().map(|&(near, _)| [f64::from(near), if end.is_some_and(|end| near >= end) { far } else { hit }]).collect(),
+        changes: end.map(f64::from).into_iter().collect(),
+        ..Curve::default()
     }
 }
 
@@ -216,7 +233,7 @@ fn sharing(seen: &Seen, findings: &mut Findings) {
         findings.curves.push(Curve {
             title: format!("Seconds of a fetch of all work-items of a group that read the same, {unroll} under way"),
             figure: Some("000, figure 5".into()),
-            x: format!("parts of {PART} work-items"),
+            x: format!("parts of {} work-items", shared.part),
             y: "s".into(),
             points: own.map(|(_, parts, time)| [f64::from(*parts), time.value, time.lo, time.hi]).collect(),
             ..Curve::default()

@@ -5,7 +5,7 @@ use super::chase::Texel;
 use super::spec::{FORMATS, Kind};
 use super::timed::Timed;
 use crate::fit::lru::{self, Fitted, Shape, Walk};
-use crate::{Finding, Findings, Geometry};
+use crate::{Curve, Finding, Findings, Geometry};
 use fastrand::Rng;
 use std::collections::HashSet;
 use warpsight_ir::layout::ImageLayout;
@@ -62,7 +62,8 @@ fn layouts() -> impl Iterator<Item = ImageLayout> {
 /// Layouts, sets, ways and hashes that are consistent with walks around lattices, jointly.
 pub(super) fn analyse(seen: &Seen, timed: &[Timed], findings: &mut Findings) {
     let (geometries, words) = match joint(seen, timed) {
-        Ok(shapes) => {
+        Ok((shapes, curve)) => {
+            findings.curves.push(curve);
             let cite = "walks around lattices of an image, least recently used lines of a cache of the sizes that walks in one row show";
             let mut words: Vec<ImageLayout> = vec![];
             shapes.iter().filter_map(|shape| shape.layout).for_each(|layout| {
@@ -80,13 +81,13 @@ pub(super) fn analyse(seen: &Seen, timed: &[Timed], findings: &mut Findings) {
     findings.facts.insert("texture.image2d.layout".into(), Finding::Word(words));
 }
 
-fn joint(seen: &Seen, timed: &[Timed]) -> Result<Vec<Geometry>, String> {
+fn joint(seen: &Seen, timed: &[Timed]) -> Result<(Vec<Geometry>, Curve), String> {
     let beyond = seen.found.get("texture.l2.latency_s").map_or(f64::INFINITY, |miss| BEYOND * miss);
     explained(timed, &shapes(seen)?, beyond)
 }
 
-/// Which of these shapes, with which layout, explain the walks that take no longer than so.
-fn explained(timed: &[Timed], candidates: &[Shape], beyond: f64) -> Result<Vec<Geometry>, String> {
+/// Which of these shapes, with which layout, explain the walks that take no longer than so; and these walks by the best of them.
+fn explained(timed: &[Timed], candidates: &[Shape], beyond: f64) -> Result<(Vec<Geometry>, Curve), String> {
     // Latencies of one chase: the number of its instructions is another than in walks of one row, so the difference counts.
     let walks: Vec<&Timed> = timed
         .iter()
@@ -98,24 +99,24 @@ fn explained(timed: &[Timed], candidates: &[Shape], beyond: f64) -> Result<Vec<G
     let mut spreads: Vec<f64> = walks.iter().map(|own| own.spread).collect();
     spreads.sort_by(f64::total_cmp);
     let noise = (spreads[spreads.len() / 2] / 2.0).max(0.001);
-    let with = |layout: ImageLayout| {
-        let texel_bytes = walks[0].spec.format.bytes();
+    let texel_bytes = walks[0].spec.format.bytes();
+    let by = |layout: ImageLayout| -> Vec<Walk> {
         let walk = |own: &&Timed| {
             let Kind::Lattice(counts, apart) = own.spec.kind else { return None };
             let mapper = layout.mapper(counts.0 * apart.0, counts.1 * apart.1, texel_bytes);
             let addresses = own.texels.iter().map(|&(x, y)| mapper.address(x, y)).collect();
             Some(Walk { addresses, seconds: own.seconds, sigma: noise.max(own.spread / 2.0) * own.seconds })
         };
-        let walks: Vec<Walk> = walks.iter().filter_map(walk).collect();
-        lru::fit(&walks, candidates.iter().cloned()).into_iter().map(move |fitted| (layout, fitted))
+        walks.iter().filter_map(walk).collect()
     };
+    let with = |layout| lru::fit(&by(layout), candidates.iter().cloned()).into_iter().map(move |fitted| (layout, fitted));
     let all: Vec<(ImageLayout, Fitted)> = layouts().flat_map(with).collect();
     let kept = lru::consistent_among(&all, |own| &own.1);
     match kept.first() {
         Some((_, best)) if best.miss_s <= best.hit_s * 1.01 => {
             Err("every walk around a lattice took the same: none of them was too large for the cache".into())
         }
-        Some((_, best)) if best.chi2 <= EXPLAINED * best.freedom.max(1) as f64 => {
+        Some((layout, best)) if best.chi2 <= EXPLAINED * best.freedom.max(1) as f64 => {
             let geometry = |(layout, fitted): &(ImageLayout, Fitted), shape: &Shape| Geometry {
                 sets: shape.sets,
                 ways: shape.ways,
@@ -123,7 +124,8 @@ fn explained(timed: &[Timed], candidates: &[Shape], beyond: f64) -> Result<Vec<G
                 layout: Some(*layout),
                 error: fitted.error,
             };
-            Ok(kept.into_iter().flat_map(|own| own.1.shapes.iter().map(move |shape| geometry(own, shape))).collect())
+            let geometries = kept.iter().flat_map(|own| own.1.shapes.iter().map(move |shape| geometry(own, shape))).collect();
+            Ok((geometries, missing(best, &by(*layout))))
         }
         Some((_, best)) => Err(format!(
             "no layout that is known explains the walks around lattices: the best of {} leaves {:.1} % of what they take",
@@ -131,6 +133,21 @@ fn explained(timed: &[Timed], candidates: &[Shape], beyond: f64) -> Result<Vec<G
             100.0 * best.error
         )),
         None => Err("no shape of the cache is known to hold layouts against".into()),
+    }
+}
+
+/// Walks by the layout and the cache that explain them best.
+fn missing(best: &Fitted, walks: &[Walk]) -> Curve {
+    let (points, model) = best.drawn(walks);
+    Curve {
+        title:
+            "Seconds of a fetch around a lattice against the share of fetches that miss, by the layout and the cache that explain all best"
+                .into(),
+        x: "share of fetches that miss".into(),
+        y: "s".into(),
+        points,
+        model,
+        ..Curve::default()
     }
 }
 
@@ -188,7 +205,11 @@ mod tests {
             let all: Vec<Shape> = all.collect();
             let shape = &all[if rng.bool() { 0 } else { rng.usize(0..all.len()) }];
             for noise in [0.0, 0.01] {
-                let found = explained(&walks(truth, shape, noise), &all, f64::INFINITY).unwrap_or_else(|why| panic!("{truth:?}: {why}"));
+                let walks = walks(truth, shape, noise);
+                let (found, curve) = explained(&walks, &all, f64::INFINITY).unwrap_or_else(|why| panic!("{truth:?}: {why}"));
+                // Every walk is drawn, and the line goes through it.
+                assert_eq!((curve.points.len(), curve.model.len()), (walks.len(), walks.len()));
+                assert!(curve.points.iter().zip(&curve.model).all(|(point, model)| (point[1] / model[1] - 1.0).abs() <= noise.max(1e-6)));
                 let listed = |layout: ImageLayout, hash: &Option<Vec<Vec<u32>>>| {
                     found.iter().any(|own| own.layout == Some(layout) && own.hash == *hash)
                 };

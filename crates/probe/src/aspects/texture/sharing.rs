@@ -2,6 +2,7 @@
 
 use super::super::ask::{Answer, Asked, Spread, if_possible};
 use super::super::kernels::{Kernel, expect};
+use super::super::warp::by_ways;
 use crate::Amounts;
 use crate::kernels::texels::Picture;
 use crate::kernels::{lines, output};
@@ -9,8 +10,8 @@ use std::sync::Arc;
 use warpsight_ir::ImageFormat;
 use warpsight_run::Init;
 
-/// Work-items of a part of a group, all of which read the same: what warps mostly have.
-pub(super) const PART: u32 = 64;
+/// Work-items of a warp, where none is known: what warps have at most, mostly.
+const LIKELY: u32 = 64;
 /// Texels of a row, and rows: more than any texture cache is known to hold.
 const IMAGE: (u32, u32) = (1024, 64);
 /// Steps of work-items that go different ways.
@@ -21,6 +22,8 @@ const STEPS: usize = 16;
 pub(super) struct Reads {
     /// Groups.
     pub(super) groups: u32,
+    /// Work-items of a part of a group.
+    pub(super) part: u32,
     /// Parts of a group.
     pub(super) parts: u32,
     /// Fetches of a trip, each with registers of its own.
@@ -43,14 +46,14 @@ pub(super) enum Same {
 impl Reads {
     /// A trip is `unroll` fetches of every work-item.
     pub(super) fn kernel(self) -> Kernel {
-        let Self { groups, parts, unroll, same } = self;
-        let ((width, height), lanes) = (IMAGE, parts * PART);
+        let Self { groups, part, parts, unroll, same } = self;
+        let ((width, height), lanes) = (IMAGE, parts * part);
         let texels = width * height;
         // What reads its own begins far from what others read.
         let (first, word) = match same {
-            Same::All => ("0", "all"),
-            Same::Part => ("(l / 64 + g * 5) * 3072", "part"),
-            Same::Group => ("g * 15360", "group"),
+            Same::All => ("0".into(), "all"),
+            Same::Part => (format!("(l / {part} + g * 5) * 3072"), "part"),
+            Same::Group => ("g * 15360".into(), "group"),
         };
         let fetch = |j: u32| {
             format!(
@@ -61,7 +64,7 @@ impl Reads {
             )
         };
         let text = format!(
-            "program reads_{word}_{unroll}_{lanes} {{
+            "program reads_{word}_{unroll}_{lanes}_{part} {{
                size trips in 0..=8388608
                size groups in 1..=65536
                read image picture: rgba32f[{width}, {height}]
@@ -86,7 +89,7 @@ impl Reads {
         let ones = (0..4 * texels).flat_map(|_| 1_f32.to_le_bytes()).collect();
         let threads = u64::from(groups) * u64::from(lanes);
         Kernel {
-            name: format!("reads {word} {unroll} under way {groups} x {lanes}"),
+            name: format!("reads {word} {unroll} under way {groups} x {lanes} by {part}"),
             text,
             sizes: vec![groups.into()],
             memory: vec![picture.memory(Init::Data(ones)), output(4 * threads)],
@@ -182,8 +185,15 @@ fn lanes(asked: &Asked, full: u32) -> Answer<Option<String>> {
     })
 }
 
+/// Work-items of a warp, as far as lanes that go different ways tell.
+pub(super) fn warp(asked: &Asked, full: u32) -> Answer<u32> {
+    Ok(if_possible(by_ways(asked, full))?.and_then(|(warp, _)| warp).unwrap_or(LIKELY))
+}
+
 /// What is asked for of sharing.
 pub(super) struct Shared {
+    /// Work-items of a part of a group, all of which read the same: a warp.
+    pub(super) part: u32,
     /// Parts of one group, fetches under way, and seconds of a fetch of all of them that read the same.
     pub(super) by_parts: Vec<(u32, u32, Spread)>,
     /// Of parts of one group: those that read their own take so much longer than those that read the same.
@@ -196,10 +206,11 @@ pub(super) struct Shared {
 
 /// Everything about sharing; `unrolls` and `parts` are those of figure 5.
 pub(super) fn shared(asked: &Asked, full: u32, unrolls: &[u32], parts: &[u32]) -> Answer<Shared> {
+    let part = warp(asked, full)?;
     let lanes = if_possible(lanes(asked, full))?.flatten();
     let mut by_parts = vec![];
-    let all = |groups, parts, unroll, same| Reads { groups, parts, unroll, same }.fetch(asked);
-    let fit = || parts.iter().copied().filter(|parts| parts * PART <= full);
+    let all = |groups, parts, unroll, same| Reads { groups, part, parts, unroll, same }.fetch(asked);
+    let fit = || parts.iter().copied().filter(|parts| parts * part <= full);
     for &unroll in unrolls {
         for parts in fit() {
             if let Some(time) = if_possible(all(1, parts, unroll, Same::All))? {
@@ -211,5 +222,5 @@ pub(super) fn shared(asked: &Asked, full: u32, unrolls: &[u32], parts: &[u32]) -
     let several = fit().filter(|parts| *parts <= 4).max().unwrap_or(1);
     let in_group = longer(if_possible(all(1, several, 1, Same::Part))?, if_possible(all(1, several, 1, Same::All))?);
     let across = longer(if_possible(all(4, 1, 1, Same::Group))?, if_possible(all(4, 1, 1, Same::All))?);
-    Ok(Shared { by_parts, in_group: in_group.filter(|_| several > 1), across, lanes })
+    Ok(Shared { part, by_parts, in_group: in_group.filter(|_| several > 1), across, lanes })
 }

@@ -78,7 +78,7 @@ impl Spec {
                 (width, height, texels)
             }
             Kind::Lattice((columns, rows), (x, y)) => (columns * x, rows * y, columns * rows),
-            Kind::Tile(_) => (256, if small { 64 } else { 256 }, if small { 16 } else { 64 }),
+            Kind::Tile(_) => (256, if small { 64 } else { 256 }, if small { 48 } else { 64 }),
             Kind::Pair(near) => {
                 let places = if small { 4 } else { 16 };
                 (places * APART, places * APART, if near == (0, 0) { 1 } else { 2 } * places * places)

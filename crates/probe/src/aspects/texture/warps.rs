@@ -1,7 +1,7 @@
 //! Work-items that go together: the patterns of paper 000, figure 4, and tiles.
 
 use super::super::Seen;
-use super::super::ask::{self, Spread};
+use super::super::ask::{self, Asked, Spread, told};
 use super::super::cores::full;
 use super::super::timer::unknown;
 use super::paths::Pattern;
@@ -19,7 +19,8 @@ pub(super) fn whole(seen: &Seen, timed: &[Timed]) -> bool {
     let last: BTreeMap<&str, &Outcome> =
         seen.records.iter().filter(|record| record.phase == super::NAME).map(|record| (&*record.name, &record.outcome)).collect();
     let late = |outcome: &&Outcome| matches!(outcome, Outcome::Skipped { later: true, .. });
-    let most = super::TOGETHER.into_iter().filter(|lanes| *lanes <= full(seen.device)).max();
+    let full = full(seen.device);
+    let most = told(super::together(&Asked::new(super::NAME, seen.records), full)).ok().and_then(|lanes| lanes.last().copied());
     let tiles = timed.iter().filter(|own| matches!(own.spec.kind, Kind::Tile(across) if Some(across) == most));
     !last.values().any(late) || tiles.count() > 0
 }

@@ -59,6 +59,7 @@ pub fn analyse(recording: &Recording) -> Findings {
     agreement::check(recording, &mut found);
     pictures::curves(recording, &images, &buffers, &mut found);
     found.confident();
+    found.stepped();
     found
 }
 

@@ -20,6 +20,7 @@ pub fn analyse(recording: &Recording) -> Findings {
         }
     }
     findings.confident();
+    findings.stepped();
     findings
 }
 

@@ -178,7 +178,10 @@ impl From<EngineError> for Failure {
     fn from(error: EngineError) -> Self {
         match error {
             EngineError::Device(error) => error.into(),
-            EngineError::NothingVerified { ref name, .. } => Self::new(Kind::NothingVerified, error.to_string()).at(name.clone()),
+            EngineError::NothingVerified { ref name, .. } => {
+                let failure = Self::new(Kind::NothingVerified, error.to_string()).at(name.clone());
+                if failure.message.contains("failed here before") { failure.help("--again tries them once more") } else { failure }
+            }
             EngineError::NoPlace { .. } => Self::new(Kind::NothingVerified, error.to_string()),
             EngineError::Store(message) => Self::new(Kind::Io, message),
             EngineError::Interrupted => Self::new(Kind::Interrupted, error.to_string())

@@ -182,20 +182,22 @@ impl Settled {
         Ok(settled)
     }
 
-    /// What is left of a plan, as it was before sequences were put into it, without the one of which no kernel works on this driver, or without all where
-    /// that is not one's alone: with the plan. `None` where something else failed, or operators are as they are. Says so.
+    /// What is left of a plan, as it was before sequences were put into it, without the one of which no kernel works on this driver (all of equal operators), or
+    /// without any where it is none of these: with the plan. `None` where something else failed, or operators are as they are. Says so.
     pub fn without(self, failure: &Failure, plan: &Plan, passes: Passes) -> Option<(Plan, Self)> {
         if failure.kind != Kind::NothingVerified || self.taken.is_empty() {
             return None;
         }
         given_up(failure);
-        let failed = |own: &&Taken| failure.place.as_ref() == Some(&plan.operators[own.position].name);
-        let left = |own: &Taken| (!failed(&own)).then(|| (own.position, own.name.clone()));
-        let others = if self.taken.iter().any(|own| failed(&own)) { self.taken.iter().filter_map(left).collect() } else { vec![] };
+        // Operators that are equal have the same kernels.
+        let key = |own: &Taken| (ExprKey::of_operator(&plan.operators[own.position].operator), own.name.clone());
+        let failed = self.taken.iter().find(|own| failure.place.as_ref() == Some(&plan.operators[own.position].name)).map(key);
+        let left = |own: &Taken| (failed.is_some() && Some(key(own)) != failed).then(|| (own.position, own.name.clone()));
+        let others: Vec<_> = self.taken.iter().filter_map(left).collect();
         let mut whole = plan.clone();
         // What was offered is offered.
         let taken = settle::restore(&mut whole, &others).unwrap_or_default();
-        Some((whole, Self { taken, found: self.found, ..Self::as_it_is(plan, passes) }))
+        Some((whole, Self { taken, found: self.found, took: self.took, ..Self::as_it_is(plan, passes) }))
     }
 
     /// The same as in an earlier optimization of the network for the same device and driver, where the store has one; else anew.
@@ -211,7 +213,7 @@ impl Settled {
 
 /// Says that no kernel of a sequence that an operator was replaced by works on this driver.
 pub fn given_up(failure: &Failure) {
-    report::note(format_args!("{failure}; it is now computed as it is"));
+    report::note(format_args!("{failure}; without that sequence now"));
 }
 
 /// The kernels of an earlier optimization of the same network for the same device and driver, where the store has one and every

@@ -44,7 +44,8 @@ pub struct Args {
     /// By which model configurations are judged.
     #[arg(long = "model", value_name = "MODEL", value_enum, ignore_case = true, default_value = "counts")]
     judged_by: Model,
-    /// How many of the best configurations are timed, and of an operator those of each sequence that the model expects to be close; auto: the first alone where the model expects it to lose at most 5 %, else eight.
+    /// How many of the best configurations are timed, with a number above 1 also those of an operator's sequences that the model expects to be close;
+    /// auto: the first alone where the model expects it to lose at most 5 %, else eight.
     #[arg(long, default_value = "1", value_name = "K|auto", value_parser = top)]
     top: u32,
     /// Timed runs of each kernel, at least 5; the median counts.
@@ -77,6 +78,9 @@ pub struct Args {
     /// Sequences of kernels that operators may be computed by, in place of all; an operator that has none of these stays as it is.
     #[arg(long, value_name = "NAME,…", value_delimiter = ',', ignore_case = true, value_parser = PossibleValuesParser::new(sequences::NAMES))]
     pub sequences: Option<Vec<String>>,
+    /// Try kernels again that failed on this device and driver before, as the store remembers.
+    #[arg(long)]
+    again: bool,
     #[command(flatten)]
     pub passes: PassArgs,
     /// Print the best configuration after this step of lowering, and nothing else (with --op).
@@ -225,7 +229,8 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
     if let (Some(file), Some(text)) = (&args.import_kernel_tuner, &args.op) {
         return operator::compare(file, text, args, &target, Some(&mut record), json);
     }
-    let mut target = target.remembering(record.failed(args.target.timeout.is_some())?);
+    record.limited = args.target.is_limited();
+    let mut target = if args.again { target } else { target.remembering(record.failed()?) };
     match (&args.op, &args.model) {
         (Some(text), _) if is_open(text) => dynamic::run(text, args, &mut target, &mut record, json),
         (Some(text), _) => operator::run(text, args, &mut target, &mut record, trace, json),

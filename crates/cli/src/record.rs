@@ -34,6 +34,8 @@ pub struct Record {
     device: sample::Device,
     model: ModelId,
     source: TimeSource,
+    /// Whether a device that is lost says little of the kernel by which it was ([`TargetArgs::is_limited`](crate::target::TargetArgs::is_limited)).
+    pub limited: bool,
 }
 
 impl StoreArgs {
@@ -41,7 +43,7 @@ impl StoreArgs {
     pub fn open(&self, device: &DeviceInfo, model: ModelId) -> Result<Record, Failure> {
         let (store, run) = self.begin()?;
         let device_key = sample::Device { backend: device.backend.clone(), name: device.name.clone(), driver: device.driver.clone() };
-        Ok(Record { store, run, device: device_key, model, source: device.clock.unwrap_or(TimeSource::Measured) })
+        Ok(Record { store, run, device: device_key, model, source: device.clock.unwrap_or(TimeSource::Measured), limited: false })
     }
 
     /// Opens the store for what compilers say; `toolkit` is which, with versions, and whether it is a stand-in.
@@ -137,7 +139,10 @@ impl Record {
             reference: attempt.reference,
             source: attempt.source.unwrap_or(self.source),
             verified: attempt.verified,
-            status: attempt.status.clone(),
+            status: match &attempt.status {
+                Status::DeviceLost(how) if self.limited => Status::Refused(how.clone()),
+                status => status.clone(),
+            },
         };
         self.store
             .append(self.run, &sample, attempt.estimate.map(|estimate| (&self.model, estimate)), Some(attempt.feedback))
@@ -193,18 +198,16 @@ impl Record {
         Ok(self.done(family)?.iter().filter_map(|(text, earlier)| Some((config(text)?, *earlier))).collect())
     }
 
-    /// By the text of each Program whose last attempt on this device and driver failed, how it did; of those that took the driver along only where
-    /// these are not to be tried again.
-    pub fn failed(&self, again: bool) -> Result<BTreeMap<String, String>, Failure> {
+    /// By the text of each Program of today's schedules whose last attempt on this device and driver failed, how it did. Calls that failed once, for
+    /// lack of memory or time, need not fail again.
+    pub fn failed(&self) -> Result<BTreeMap<String, String>, Failure> {
+        let today = format!(" v{SCHEDULES}");
         let failed = |(text, status): (String, Status)| {
-            let (_, program) = text.split_once('\n').filter(|own| own.0.starts_with("family "))?;
-            let how = match status {
-                Status::DeviceLost(how) if !again => how,
-                Status::BuildFailed(how) | Status::Wrong(how) => how,
-                // A call that failed once, for lack of memory, need not fail again.
-                Status::DeviceLost(_) | Status::Refused(_) | Status::Done | Status::Built => return None,
-            };
-            Some((program.to_owned(), how))
+            let (_, program) = text.split_once('\n').filter(|own| own.0.starts_with("family ") && own.0.contains(&today))?;
+            match status {
+                Status::DeviceLost(how) | Status::BuildFailed(how) | Status::Wrong(how) => Some((program.to_owned(), how)),
+                Status::Refused(_) | Status::Done | Status::Built => None,
+            }
         };
         Ok(self.store.failures(&self.device)?.into_iter().filter_map(failed).collect())
     }

@@ -39,6 +39,9 @@ pub struct Args {
     /// printed.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     repeat: Option<u32>,
+    /// Try kernels again that failed on this device and driver before, as the store remembers.
+    #[arg(long)]
+    again: bool,
     #[command(flatten)]
     passes: PassArgs,
     #[command(flatten)]
@@ -70,7 +73,8 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
     let mut target = args.target.open()?;
     args.passes.apply(&mut target);
     let mut record = args.store.open(target.device.info(), CostModel::<Kernel>::id(&KernelModel))?;
-    let mut target = target.remembering(record.failed(args.target.timeout.is_some())?);
+    record.limited = args.target.is_limited();
+    let mut target = if args.again { target } else { target.remembering(record.failed()?) };
     let mut plan = loaded.plan.clone();
     let mut settled = Settled::again(&mut plan, &Judging::first(&loaded.plan, &target), &target, &record)?;
     let mut rng = fastrand::Rng::new();

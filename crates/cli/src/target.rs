@@ -32,8 +32,7 @@ pub struct TargetArgs {
     /// Run the driver inside this process (a crash or hang of the driver is then ours).
     #[arg(long, conflicts_with = "timeout")]
     pub in_process: bool,
-    /// Seconds after which a silent driver is stopped; with a number the simulator is stopped likewise, and kernels by which a driver crashed or
-    /// hung before are tried again [default: 120].
+    /// Seconds after which a silent driver is stopped; with a number the simulator is stopped likewise [default: 120].
     #[arg(long, value_name = "S", value_parser = seconds(0))]
     pub timeout: Option<u64>,
 }
@@ -58,6 +57,11 @@ pub struct Target {
 }
 
 impl TargetArgs {
+    /// Whether a device that is lost says little of the kernel by which it was: it had less time than usual, or what went before it may have done it.
+    pub fn is_limited(&self) -> bool {
+        self.timeout.is_some() || self.in_process
+    }
+
     /// Opens the device.
     pub fn open(&self) -> Result<Target, Failure> {
         let mut options = warpsight_run::Options { in_process: self.in_process, ..warpsight_run::Options::default() };

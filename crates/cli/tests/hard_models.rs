@@ -333,48 +333,47 @@ fn kernels_of_other_passes_are_used_again() {
     assert!(tried() > once, "made as usual, these are others");
 }
 
-/// Of a sequence no kernel works: its operator is computed as it is, and others keep theirs.
+/// Of a sequence no kernel works: the operators that have it are computed as they are, and others keep theirs.
 #[test]
 fn only_the_sequence_that_fails_is_given_up() {
     use warpsight_ir::{Status, SubjectKind};
     use warpsight_learn::{Filter, RunInfo, Store};
     let s = Sandbox::new();
+    // Rows of 40 twice, rows of 24 once.
     let nodes = vec![
-        node("Softmax", &["x"], "rows", vec![]),
-        node("Transpose", &["rows"], "turned", vec![]),
+        node("Softmax", &["x"], "a", vec![]),
+        node("Softmax", &["a"], "b", vec![]),
+        node("Transpose", &["b"], "turned", vec![]),
         node("Softmax", &["turned"], "y", vec![]),
     ];
     let file = model(&s, "rows.onnx", nodes, &[24, 40], &["y"], vec![]);
     let store = s.text("store.sqlite");
-    let mut told = String::new();
-    let mut optimize = || -> Vec<(String, String)> {
+    let optimize = || -> Vec<(String, String)> {
         let output = s.command(&["optimize", &file, "--json", "--store", &store]).output().expect("starts");
         assert!(output.status.success(), "{}", said(&output));
-        told = said(&output);
         let report: Value = serde_json::from_slice(&output.stdout).expect("JSON");
         let word = |own: &Value, key: &str| own[key].as_str().expect("a word").to_owned();
         report["sequences"].as_array().expect("a list").iter().map(|own| (word(own, "operator"), word(own, "name"))).collect()
     };
     let first = optimize();
-    assert_eq!(first.len(), 2, "{first:?}");
-    // Every kernel of 40 elements a row that was tried fails from now on, until none is left to try.
+    assert_eq!(first.len(), 3, "{first:?}");
+    // Every kernel of the first softmax that was tried fails from now on, until none is left to try.
     for _ in 0..12 {
         let mut open = Store::open(&store).expect("opens");
         let run = open.begin_run(&RunInfo { host: "here".into(), argv: vec![], git: None }).expect("begins");
         for own in open.samples(Filter::default()).expect("reads") {
             let mut own = own.sample;
-            if own.kind == SubjectKind::Program && own.status == Status::Done && own.text.contains("40") && own.text.contains("max") {
+            if own.kind == SubjectKind::Program && own.status == Status::Done && own.text.contains("program softmax_0 ") {
                 (own.status, own.verified, own.times) = (Status::Wrong("planted".into()), false, vec![]);
                 open.append(run, &own, None, None).expect("stores");
             }
         }
         drop(open);
         let now = optimize();
-        if now != first {
-            assert_eq!(now.len(), 1, "{now:?}");
-            assert!(first.contains(&now[0]), "{now:?}");
+        if now.len() < first.len() {
+            assert_eq!(now, first[2..], "both operators of rows of 40 lost theirs at once");
             return;
         }
     }
-    panic!("{told}");
+    panic!("never given up");
 }

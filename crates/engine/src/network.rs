@@ -117,9 +117,10 @@ pub struct Run {
     pub outputs: Vec<(String, Vec<i64>, Vec<f32>)>,
     /// For each step, its time in each timed pass; empty where the device has no clock.
     pub times: Vec<Times>,
-    /// The whole network in each timed pass: from inputs to outputs by [`Resident::time`] where that is measured, its launches alone by
-    /// [`Resident::repeat`] and on simulators.
+    /// All launches in each timed pass.
     pub passes: Times,
+    /// Passes from inputs that are written to outputs that are read, where times are measured ([`Resident::time`]).
+    pub whole: Option<Whole>,
     /// Processor time of one pass, where the driver runs on the processor's time.
     pub cpu_time: Option<Seconds>,
     /// Where times come from.
@@ -558,12 +559,10 @@ impl Resident<'_> {
         if self.clock.is_none() {
             return Ok(());
         }
-        let mut timed = self.session.time(&self.launches, TimingSpec::runs(runs))?;
+        into.add(self.session.time(&self.launches, TimingSpec::runs(runs))?);
         if self.clock == Some(TimeSource::Measured) {
-            let Whole { times, cpu_time } = self.session.time_whole(&self.launches, &self.ends, runs)?;
-            (timed.pass_times, timed.cpu_time) = (times, cpu_time);
+            into.whole = Some(self.session.time_whole(&self.launches, &self.ends, runs)?);
         }
-        into.add(timed);
         Ok(())
     }
 
@@ -600,6 +599,11 @@ impl Run {
         };
         self.passes.extend(&timed.pass_times);
         (self.source, self.quantum) = (timed.source, timed.quantum);
+    }
+
+    /// Passes from inputs to outputs where these were timed, launches alone otherwise, and processor time of one.
+    pub fn whole(&self) -> (&Times, Option<Seconds>) {
+        self.whole.as_ref().map_or((&self.passes, self.cpu_time), |own| (&own.times, own.cpu_time))
     }
 
     /// Median time of each kernel; empty where the device has no clock.

@@ -102,7 +102,7 @@ type Simulated = Result<Option<(Seconds, Feedback)>, DeviceError>;
 pub enum Ran {
     /// It was timed.
     Timed(Timed),
-    /// It took several times as long as others, and was given up.
+    /// It took longer than others by more than the search bears with, and was given up.
     Slower,
     /// It does not run here, or is wrong.
     Refused,
@@ -151,7 +151,7 @@ impl Reference {
 pub struct Space {
     /// What ran.
     pub timed: Vec<Timed>,
-    /// How many more ran, and were given up since they take several times as long as others.
+    /// How many more ran, and were given up since they take too much longer than others.
     pub slower: usize,
     /// How many did not compile, did not run, or were wrong.
     pub refused: usize,

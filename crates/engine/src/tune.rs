@@ -537,13 +537,12 @@ impl Outcome {
 /// The status to store of a configuration that a device did not run; errors that no other configuration will escape are passed on.
 pub(crate) fn refused(error: &DeviceError) -> Result<Status, EngineError> {
     match error {
-        DeviceError::Build { .. } | DeviceError::Unsupported { .. } | DeviceError::Limit { .. } => {
-            Ok(Status::BuildFailed(error.to_string()))
-        }
+        DeviceError::Build { .. } | DeviceError::Unsupported { .. } => Ok(Status::BuildFailed(error.to_string())),
         DeviceError::Before { how, .. } => Ok(Status::BuildFailed(how.clone())),
         DeviceError::Fault { .. } => Ok(Status::Wrong(error.to_string())),
         DeviceError::Lost(_) | DeviceError::Timeout(_) => Ok(Status::DeviceLost(error.to_string())),
-        DeviceError::Driver { .. } => Ok(Status::Refused(error.to_string())),
+        // Of memory there may be more another time.
+        DeviceError::Driver { .. } | DeviceError::Limit { .. } => Ok(Status::Refused(error.to_string())),
         DeviceError::NoDevice { .. } | DeviceError::NoHalves { .. } | DeviceError::BadJob(_) => Err(EngineError::Device(error.clone())),
     }
 }

@@ -68,10 +68,10 @@ pub(crate) const DONE: &str = "SELECT config, times_ns, verified, status, detail
     JOIN sample ON sample.subject = subject.hash JOIN device ON device.id = sample.device
     WHERE key = ?1 AND fingerprint = ?2 ORDER BY number";
 
-/// The text of each subject whose newest sample on a device failed, and how.
+/// The text of each subject whose newest sample on a device failed, and how. Until version 5 what a user ended was stored as a lost device.
 pub(crate) const FAILURES: &str = "SELECT text, status, detail
-    FROM device JOIN sample AS own ON own.device = device.id JOIN subject ON subject.hash = own.subject
-    WHERE fingerprint = ?1 AND status NOT IN ('done', 'built')
+    FROM device JOIN sample AS own ON own.device = device.id JOIN subject ON subject.hash = own.subject JOIN run ON run.id = own.run
+    WHERE fingerprint = ?1 AND run.schema >= 5 AND status NOT IN ('done', 'built')
         AND NOT EXISTS (SELECT 1 FROM sample WHERE sample.subject = own.subject AND sample.device = own.device AND sample.id > own.id)";
 
 /// Keys that begin with ?1 and were not given another one.

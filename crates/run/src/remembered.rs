@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// A device on which some Programs failed before: jobs of them are refused with [`DeviceError::Before`] and not tried again, since a driver that
-/// hangs is waited for, and one that crashes may take the machine along. Sessions run whatever they are given.
+/// hangs is waited for, one that crashes may take the machine along, and what a driver refuses or gets wrong it does again. What fails meanwhile
+/// counts as well. Sessions run whatever they are given.
 pub struct Remembered {
     device: Box<dyn Device>,
     failed: BTreeMap<String, String>,
@@ -39,12 +40,21 @@ impl Device for Remembered {
         self.device.open(memory)
     }
     fn run(&mut self, job: &Job) -> Result<JobResult, DeviceError> {
-        match self.refusal(job) {
-            Some(error) => Err(error),
-            None => self.device.run(job),
+        if let Some(error) = self.refusal(job) {
+            return Err(error);
         }
+        let result = self.device.run(job);
+        if let (Err(error), [Code::Program(program)]) = (&result, &*job.programs)
+            && matches!(error, DeviceError::Build { .. } | DeviceError::Fault { .. } | DeviceError::Lost(_) | DeviceError::Timeout(_))
+        {
+            self.failed.insert(program.to_string(), error.to_string());
+        }
+        result
     }
     fn prepare(&self, jobs: &[Job]) {
+        if self.failed.is_empty() {
+            return self.device.prepare(jobs);
+        }
         let fresh: Vec<Job> = jobs.iter().filter(|job| self.refusal(job).is_none()).cloned().collect();
         self.device.prepare(&fresh);
     }

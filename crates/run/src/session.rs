@@ -50,7 +50,7 @@ pub trait Session {
         Ok(None)
     }
     /// Times passes from inputs to outputs by the host's clock: in each, memory is written as it is now, the launches run to their end, and memory
-    /// is read. Nothing in between is prepared anew where a device can keep it.
+    /// is read. OpenCL prepares launches once for all of them, other devices each time, as a host would that launches anew.
     ///
     /// # Errors
     /// As of [`Session::launch`] and [`Session::look`].

@@ -268,15 +268,21 @@ pub fn import(
     if json { out(compared.json(text, target)) } else { out(compared.text(target)) }
 }
 
-/// Stores what others timed of a family on this device, but for what was tried here: a search takes it for known, and verifies it before it is
+/// Stores what others timed of a family on this device, but for what was tried here or failed: a search takes it for known, and verifies it before it is
 /// chosen.
 fn keep(family: &ScheduleFamily, rows: &[(Config, f64)], record: &mut Record) -> Result<usize, Failure> {
     let tried: HashSet<Config> = record.known(family)?.into_iter().map(|own| own.0).collect();
-    let new = || rows.iter().filter(|own| !tried.contains(&own.0));
-    for (config, seconds) in new() {
+    let failed = record.failed()?;
+    let mut kept = 0;
+    for (config, seconds) in rows.iter().filter(|own| !tried.contains(&own.0)) {
+        let program = family.finish(config).map_err(EngineError::from)?;
+        if failed.contains_key(&program.to_string()) {
+            continue;
+        }
+        kept += 1;
         let attempt = Attempt {
             knobs: family.space().describe(config),
-            program: &family.finish(config).map_err(EngineError::from)?,
+            program: &program,
             estimate: None,
             status: Status::Done,
             verified: false,
@@ -288,7 +294,7 @@ fn keep(family: &ScheduleFamily, rows: &[(Config, f64)], record: &mut Record) ->
         };
         record.attempt(family, &attempt)?;
     }
-    Ok(new().count())
+    Ok(kept)
 }
 
 /// The rows that are a family's configurations; the name of a knob that the table lacks otherwise.

@@ -299,6 +299,7 @@ fn report(rows: &[Row], network: &Network, done: &Done, target: &Target) -> Valu
             value
         })
         .collect();
+    let (whole, cpu_time) = run.whole();
     let Meanwhile { handed, pass } = in_pass(network.plan());
     json!({
         "device": target.device.info().id,
@@ -312,10 +313,11 @@ fn report(rows: &[Row], network: &Network, done: &Done, target: &Target) -> Valu
             "predicted_s": choice.pass_time(network, &target.profile),
             "between_bytes": handed,
             "pass_bytes": pass,
-            "time_s": run.passes.median(),
-            "fastest_s": run.passes.spread().map(|spread| spread.min),
+            "time_s": whole.median(),
+            "fastest_s": whole.spread().map(|spread| spread.min),
+            "launches_s": run.passes.median(),
             "time_source": run.source,
-            "cpu_s": run.cpu_time.filter(|_| target.device.info().is_cpu),
+            "cpu_s": cpu_time.filter(|_| target.device.info().is_cpu),
             "kernels_s": run.step_times().into_iter().sum::<Seconds>(),
             "fastest_kernels_s": run.fastest_steps().into_iter().sum::<Seconds>(),
             "choosing_s": done.spent.choosing.as_secs_f64(),
@@ -363,7 +365,7 @@ fn print(rows: &[Row], network: &Network, done: &Done, target: &Target) -> Resul
     let kernels: usize = rows.iter().map(|r| r.names.len()).sum();
     let source = run.source.map_or("", |s| s.name());
     // The fastest pass is what a device takes that nobody else uses; the model knows of no other.
-    let time = run.passes.spread().map_or("not timed".to_owned(), |spread| {
+    let time = run.whole().0.spread().map_or("not timed".to_owned(), |spread| {
         let fastest =
             if spread.min < spread.median { format!(", {} the fastest of {}", micros(spread.min), spread.count) } else { String::new() };
         format!("{} us ({source}{fastest})", micros(spread.median))
@@ -470,9 +472,9 @@ pub fn show_operator(
             "config": rows.iter().map(|r| json!(r.tuned.knobs)).collect::<Vec<_>>(),
             "predicted_s": whole["network"]["predicted_s"],
             "bound_s": rows.iter().map(|r| r.tuned.estimate.bound).sum::<Option<Seconds>>(),
-            "time_s": whole["network"]["time_s"],
+            "time_s": done.run.passes.median(),
             "time_source": whole["network"]["time_source"],
-            "cpu_s": whole["network"]["cpu_s"],
+            "cpu_s": done.run.cpu_time.filter(|_| target.device.info().is_cpu),
             "verified": true,
         },
         "sequence": chosen.taken.name,

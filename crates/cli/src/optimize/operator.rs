@@ -89,9 +89,9 @@ pub fn run(text: &str, args: &Args, target: &mut Target, record: &mut Record, mu
         };
         let mut observe = |family: &ScheduleFamily, attempt: &Attempt| record.attempt(family, attempt);
         let mut rng = fastrand::Rng::new();
-        let chosen = timed::choose(&operator, &judge, &offer, (&mut *target.device, &mut rng), &mut observe, &mut goes_on)?;
+        let chosen = timed::choose(&operator, &judge, &offer, (&mut *target.device, &mut rng), &mut observe, &mut goes_on);
         bar.finish_and_clear();
-        chosen
+        chosen?
     } else {
         candidates::choose(&operator, &judge, &offer)?
     };

@@ -16,7 +16,7 @@ const CLOSE: f64 = 1.5;
 const MOST: usize = 4;
 
 /// Times the sequences that are close to the one that the model chose, each with as many configurations of its kernels as the judge times, and takes the
-/// fastest; the model's where the device has no clock, or none of them works. What each took stands in [`Considered::timed`].
+/// fastest, with the gaps between kernels that the profile knows of; the model's where the device has no clock, or none of them works. What each took stands in [`Considered::timed`].
 ///
 /// # Errors
 /// As of [`super::choose`]; those of the device that no other kernel escapes, and [`EngineError::Interrupted`] where `goes_on` says so.
@@ -52,14 +52,16 @@ pub fn choose(
             time => time?,
         };
         chosen.considered[position].timed = time;
-        if let Some((time, _)) = time.filter(|time| time.0.0 < least) {
-            (least, chosen.taken) = (time.0, candidate.clone());
+        // What lies between kernels is not in their times.
+        let gaps = judge.profile.gaps(candidate.operator.kernels().count());
+        if let Some(time) = time.map(|(time, _)| time.0 + gaps.0).filter(|&time| time < least) {
+            (least, chosen.taken) = (time, candidate.clone());
         }
     }
     Ok(chosen)
 }
 
-/// What the kernels of a sequence take on a device, one after another, with the gaps between them.
+/// What the kernels of a sequence take on a device, together.
 fn taken(
     operator: &Operator,
     sequence: &Operator,
@@ -72,7 +74,8 @@ fn taken(
     if let (Some(step), 1) = (sequence.kernels().next(), sequence.steps.len()) {
         let family = ScheduleFamily::by(step.clone(), judge.passes);
         let (_, ranked) = tune::rank_all(&family, judge)?;
-        return Ok(tune::choose(&family, &ranked, judge, device, rng, &mut |attempt| observe(&family, attempt))?.time);
+        let again = |tight: &Judge| Ok(tune::rank_all(&family, tight)?.1);
+        return Ok(tune::choose_fitting(&family, &ranked, judge, device, rng, &mut |attempt| observe(&family, attempt), again)?.time);
     }
     let mut plan = Plan::of_operator(operator, |n| (0..n).map(|_| rng.f64() * 2.0 - 1.0).collect());
     if sequence != operator {
@@ -81,6 +84,5 @@ fn taken(
     let network = Network::by(&plan, judge.passes)?;
     let choice = network.optimize(judge, &Found::default(), device, rng, observe, &mut |_: Doing, _| true)?;
     let times = network.steps.iter().map(|step| choice.tuned[&network.key(&choice.selection, step)].time);
-    let sum = times.reduce(|sum, own| sum.zip(own).map(|(sum, own)| (sum.0 + own.0, own.1))).flatten();
-    Ok(sum.map(|(time, source)| (time + judge.profile.gaps(network.steps.len()), source)))
+    Ok(times.reduce(|sum, own| sum.zip(own).map(|(sum, own)| (sum.0 + own.0, own.1))).flatten())
 }

@@ -87,9 +87,12 @@ pub(super) fn measure(threads: usize, width: Width, caches: [Shared; 3]) -> Opti
         return None;
     }
     let mut rounds = vec![Round::of(threads, width, (&read, &wait))?];
-    while rounds.len() < ROUNDS || (rounds.len() < MOST_ROUNDS && !confirmed(&rounds.iter().map(Round::takes).collect::<Vec<_>>())) {
+    for round in 1..MOST_ROUNDS {
+        if round >= ROUNDS && confirmed(&rounds.iter().map(Round::takes).collect::<Vec<_>>()) {
+            break;
+        }
         std::thread::sleep(PAUSE);
-        rounds.push(Round::of(threads, width, (&read, &wait))?);
+        rounds.extend(Round::of(threads, width, (&read, &wait)));
     }
     let best = rounds.into_iter().reduce(Round::best)?;
     let beyond = Beyond::of(threads, &read, caches, best.read[1].or(best.read[0]));
@@ -247,11 +250,12 @@ impl Round {
         })
     }
 
-    /// Every number as a time: the less, the better.
+    /// Every number as a time, in one order: the less, the better; infinite where it is missing.
     fn takes(&self) -> Vec<f64> {
-        let rates = [self.clock, self.fma, self.loads, self.issue].into_iter().chain(self.read.into_iter().flatten());
-        let times = self.wait.into_iter().flatten().chain(self.asked.map(|(_, many)| many)).chain(self.apart);
-        rates.map(f64::recip).chain(times).chain(self.pages).chain(self.wake.map(|wake| wake[2])).collect()
+        let rates = [self.clock, self.fma, self.loads, self.issue].into_iter().chain(self.read.map(|rate| rate.unwrap_or(0.0)));
+        let some = self.wait.into_iter().chain([self.asked.map(|own| own.1), self.wake.map(|wake| wake[2])]);
+        let times = some.map(|time| time.unwrap_or(f64::INFINITY)).chain(self.apart);
+        rates.map(f64::recip).chain(times).chain(self.pages).collect()
     }
 
     /// The best of both, each for itself.

@@ -148,7 +148,7 @@ fn headline(page: &mut Page, layers: &[Layer], network: &Network, done: &Done, t
     let info = target.device.info();
     let number = |value: Seconds, at: &str| Number { unit: Unit::Micros, value: value.0, at: at.to_owned() };
     let whole = number(done.choice.pass_time(network, &target.profile), "/network/predicted_s");
-    let timed = match (done.run.passes.median(), done.run.source) {
+    let timed = match (done.run.whole().0.median(), done.run.source) {
         (Some(time), Some(source)) => {
             format!("{} {}", number(time, "/network/time_s").html(), Tag::from(source).html())
         }

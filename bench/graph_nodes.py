@@ -94,7 +94,7 @@ def positions(place, shape, extent):
 
 def sought(name, attributes, inputs, outputs):
     """Which operands are positions, and below what."""
-    if name in ("gather", "scatter_add"):
+    if name in ("gather", "scatter", "scatter_add"):
         whole, last = (inputs[0], len(inputs)) if name == "gather" else (outputs[0], len(inputs) - 1)
         return [(place, whole[attributes["axis"] + place - 1]) for place in range(1, last)]
     if name == "embedding_bag":
@@ -166,10 +166,12 @@ def evaluated(name, attributes, x, outputs):
     if name == "gather":
         # Positions of neighbouring dimensions stay where these are.
         return [x[0][(slice(None),) * attributes["axis"] + tuple(own.astype(int) for own in x[1:])]]
-    if name == "scatter_add":
+    if name in ("scatter", "scatter_add"):
         assert all(own.ndim == 1 for own in x[1:-1])
         sums = np.broadcast_to(x[0], outputs[0]).copy()
-        np.add.at(sums, (slice(None),) * attributes["axis"] + tuple(own.astype(int) for own in x[1:-1]), x[-1])
+        at = {"add": np.add, "mul": np.multiply, "max": np.maximum, "min": np.minimum}.get(attributes.get("kind", "add"))
+        assert at, "of equal positions numpy promises no last one"
+        at.at(sums, (slice(None),) * attributes["axis"] + tuple(own.astype(int) for own in x[1:-1]), x[-1])
         return [sums]
     if name == "cached_mat_mul":
         left, kept, new = x

@@ -102,3 +102,31 @@ fn known_numbers_stay_finite() {
     let exact = draft.plan(&[sum], Scalar::F32).evaluate_f64(&[vec![0.0; 4]]).expect("values");
     assert_eq!(exact[0][2], 1e9);
 }
+
+/// Whole numbers that a run makes of floats, and what is computed or chosen of them, are whole ones too; what they are made of is not, nor what
+/// chooses among them.
+#[test]
+fn whole_numbers_of_a_run_stay_exact() {
+    let mut draft = Draft::default();
+    let x = draft.input("x", &[2], false);
+    let powers = draft.node("powers", Op::Unary(Function::Exp), &[x], &[2]);
+    let whole = draft.node("whole", Op::Unary(Function::Trunc), &[powers], &[2]);
+    let factors = draft.constant(&[2], vec![300.0, 7.0]);
+    let product = draft.node("product", Op::Binary(Arithmetic::Mul), &[whole, factors], &[2]);
+    let quotient = draft.node("quotient", Op::Binary(Arithmetic::Quotient), &[product, whole], &[2]);
+    let above = draft.node("above", Op::Binary(Arithmetic::Less), &[x, powers], &[2]);
+    let chosen = draft.node("chosen", Op::Select, &[above, product, quotient], &[2]);
+    let weighed = draft.node("weighed", Op::Binary(Arithmetic::Mul), &[chosen, x], &[2]);
+    for wanted in [Scalar::F16, Scalar::Half] {
+        let plan = draft.plan(&[powers, whole, product, quotient, above, chosen, weighed], wanted);
+        for exact in ["whole", "c3", "product", "quotient", "chosen"] {
+            assert_eq!(element(&plan, exact), Scalar::F32, "{exact}");
+        }
+        for half in ["x", "powers", "above", "weighed"] {
+            assert_eq!(element(&plan, half), wanted, "{half}");
+        }
+    }
+    // Between two readers it is kept, although nobody asks for it.
+    let plan = draft.plan(&[quotient, weighed], Scalar::F16);
+    assert_eq!(element(&plan, "product"), Scalar::F32);
+}

@@ -6,7 +6,7 @@ mod attention;
 mod gradients;
 
 use crate::error::GraphError;
-use crate::graph::op::{Arithmetic, Function, Op};
+use crate::graph::op::{Arithmetic, Function, MOST_DIVIDED, Op};
 use crate::graph::{Graph, Node, TensorId};
 use std::sync::Arc;
 use warpsight_generate::operators::{Coordinates, GELU_TANH, Interpolation, Nearest, PoolKind, ReduceKind, ScatterKind, Window};
@@ -256,7 +256,8 @@ fn function(f: Function, x: f64) -> f64 {
         Function::Abs => x.abs(),
         Function::Floor => x.floor(),
         Function::Ceil => x.ceil(),
-        Function::Trunc => x.trunc(),
+        // No whole number is -0.
+        Function::Trunc => x.trunc() + 0.0,
         Function::Reciprocal => 1.0 / x,
         Function::Power(p) => x.powf(p),
         Function::Round(to) => rounded(to, x),
@@ -275,7 +276,10 @@ fn arithmetic(f: Arithmetic, a: f64, b: f64) -> f64 {
         Arithmetic::Mul => a * b,
         Arithmetic::Div => a / b,
         // Nothing is said of a division by 0, but that there is a number.
-        Arithmetic::Quotient => (a / if b == 0.0 { 1.0 } else { b }).trunc(),
+        Arithmetic::Quotient => {
+            let [a, b] = [a, b].map(|own| smaller(larger(own, -MOST_DIVIDED), MOST_DIVIDED));
+            (a / if b == 0.0 { 1.0 } else { b }).trunc() + 0.0
+        }
         Arithmetic::Min => smaller(a, b),
         Arithmetic::Max => larger(a, b),
         Arithmetic::Less => f64::from(a < b),

@@ -391,13 +391,14 @@ impl<'a, T: Copy + Into<f64>> Node<'a, T> {
                 }
                 values[flat as usize].into()
             }
-            Self::Quotient(a, b) => (a.value(point, known) / b.value(point, known)).trunc(),
+            // No integer is -0.
+            Self::Quotient(a, b) => (a.value(point, known) / b.value(point, known)).trunc() + 0.0,
             Self::Select(condition, a, b) => {
                 let (a, b) = (a.value(point, known), b.value(point, known));
                 if condition.value(point, known) != 0.0 { a } else { b }
             }
             Self::Unary(op, a) => apply_unary(*op, a.value(point, known)),
-            Self::Round(Scalar::I32, a) => a.value(point, known).trunc(),
+            Self::Round(Scalar::I32, a) => a.value(point, known).trunc() + 0.0,
             Self::Round(to, a) => rounded(*to, a.value(point, known)),
             Self::Binary(op, a, b) => apply_binary(*op, a.value(point, known), b.value(point, known)),
         }

@@ -297,6 +297,9 @@ pub enum Function {
     GeluTanh,
 }
 
+/// The greatest float below 2³¹: quotients of whole numbers are those of integers of 32 bits.
+pub(crate) const MOST_DIVIDED: f64 = 2_147_483_520.0;
+
 /// A function of two elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -309,7 +312,7 @@ pub enum Arithmetic {
     Mul,
     /// a / b
     Div,
-    /// the quotient of whole numbers, towards zero; of none by 0
+    /// the quotient of whole numbers, towards zero; of none by 0, and of those beyond ±(2³¹ − 128) as of that
     Quotient,
     /// the smaller; NaN where either is
     Min,

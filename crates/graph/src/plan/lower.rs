@@ -1,7 +1,7 @@
 //! One group of nodes as an operator: the anchor's tensor expressions, the followers in the last one's epilogue.
 
 use crate::error::GraphError;
-use crate::graph::op::{Arithmetic, Function, Op};
+use crate::graph::op::{Arithmetic, Function, MOST_DIVIDED, Op};
 use crate::graph::{Graph, Node, TensorId};
 use crate::plan::fuse::Group;
 use std::sync::Arc;
@@ -363,9 +363,11 @@ fn apply(op: &Op, x: &[ScalarExpr], at: &[Index]) -> ScalarExpr {
     }
 }
 
-/// A quotient of whole numbers that are kept as floats: of integers, since a device may round a quotient of floats upwards.
+/// A quotient of whole numbers that are kept as floats: of integers, since a device may round a quotient of floats upwards. What no integer
+/// holds is cut as the reference cuts it: no conversion is left to the device, and no integer is the one that -1 does not divide.
 fn quotient(a: &ScalarExpr, b: &ScalarExpr) -> ScalarExpr {
-    let [a, b] = [a, b].map(|own| ScalarExpr::round(Scalar::I32, own.clone()));
+    let held = Function::Clip(-MOST_DIVIDED, MOST_DIVIDED);
+    let [a, b] = [a, b].map(|own| ScalarExpr::round(Scalar::I32, unary(held, own.clone())));
     // Beyond the ends of tensors there are zeros.
     let none = ScalarExpr::binary(BinaryOp::Eq, b.clone(), ScalarExpr::Const(0.0));
     let by = ScalarExpr::select(none, ScalarExpr::Const(1.0), b);
@@ -432,7 +434,9 @@ fn unary(f: Function, x: ScalarExpr) -> ScalarExpr {
         // Not by way of an integer: a number may be larger than any.
         Function::Trunc => {
             let negative = ScalarExpr::binary(BinaryOp::Lt, x.clone(), number(0.0));
-            ScalarExpr::select(negative, ScalarExpr::unary(UnaryOp::Ceil, x.clone()), ScalarExpr::unary(UnaryOp::Floor, x))
+            let whole = ScalarExpr::select(negative, ScalarExpr::unary(UnaryOp::Ceil, x.clone()), ScalarExpr::unary(UnaryOp::Floor, x));
+            // No whole number is -0.
+            ScalarExpr::binary(Add, whole, number(0.0))
         }
         Function::Reciprocal => ScalarExpr::binary(Div, number(1.0), x),
         Function::Power(p) => power(x, p),

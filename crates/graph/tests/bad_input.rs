@@ -195,6 +195,60 @@ fn elements_that_cannot_be_found() {
     assert_eq!(mean, "node `e`: ScatterElements (opset 13) with reduction `mean` is not supported");
 }
 
+/// Numbers of places known before a run.
+fn counted(name: &str, shape: &[i64]) -> ValueInfoProto {
+    typed(name, DataType::Int64, shape.iter().map(|&e| dim(Some(dimension::Value::DimValue(e)))).collect())
+}
+
+/// Elements are put where each has a position of its own, and where asking all places takes no day.
+#[test]
+fn elements_that_cannot_be_put() {
+    let put = |op: &str, x: &[i64], i: &[i64], u: &[i64]| {
+        let mut m = model(vec![node("e", op, &["x", "i", "u"], &["y"])]);
+        m.graph.as_mut().unwrap().input = vec![float("x", x), counted("i", i), float("u", u)];
+        Model::from_bytes(&m.encode_to_vec()).and_then(|m| m.graph(&[])).map(|_| ()).map_err(|error| error.to_string())
+    };
+    let elements = |rest: &str| -> Result<(), String> { Err(format!("node `e`: ScatterElements (opset 13){rest}")) };
+    let rows = elements(": positions of shape [2] and updates of shape [2, 3] for data of shape [2, 3]");
+    assert_eq!(put("ScatterElements", &[2, 3], &[2], &[2, 3]), rows);
+    let fewer = elements(": positions of shape [1, 3] and updates of shape [2, 3] for data of shape [2, 3]");
+    assert_eq!(put("ScatterElements", &[2, 3], &[1, 3], &[2, 3]), fewer);
+    let column = elements(": positions of shape [2] and updates of shape [2] for data of shape [2, 3]");
+    assert_eq!(put("ScatterElements", &[2, 3], &[2], &[2]), column);
+    assert_eq!(put("ScatterElements", &[1 << 20], &[1 << 20], &[1 << 20]), Ok(()));
+    let many = elements(" with 2199023255552 places times updates (at most 1099511627776) is not supported");
+    assert_eq!(put("ScatterElements", &[1 << 21], &[1 << 20], &[1 << 20]), many);
+    // Of a row one element asks for all.
+    assert_eq!(put("ScatterND", &[1 << 20, 1 << 8], &[1 << 19, 1], &[1 << 19, 1 << 8]), Ok(()));
+    assert!(put("ScatterND", &[1 << 21, 1], &[1 << 20, 1], &[1 << 20, 1]).is_err());
+}
+
+/// What is put nowhere changes nothing; what has no elements otherwise is told.
+#[test]
+fn no_positions() {
+    let put = |op: &str, dims: &[i64], updates: TensorProto| {
+        let mut m = model(vec![node("e", op, &["x", "i", "u"], &["y"])]);
+        let none = TensorProto { name: "i".into(), dims: dims.into(), data_type: DataType::Int64 as i32, ..Default::default() };
+        m.graph.as_mut().unwrap().initializer = vec![none, updates];
+        Model::from_bytes(&m.encode_to_vec()).and_then(|m| m.graph(&[])).map_err(|error| error.to_string())
+    };
+    let x = vec![3.0, -1.0, 4.0, -1.0, 5.0, -9.0];
+    for (op, dims) in [("ScatterElements", [0, 3]), ("ScatterND", [0, 1])] {
+        let graph = put(op, &dims, constant("u", &[0, 3], &[])).expect("a graph");
+        assert_eq!(graph.tensor(graph.outputs[0]).shape, [2, 3]);
+        assert_eq!(evaluate_f64(&graph, std::slice::from_ref(&x)).expect("values"), [x.clone()], "{op}");
+        assert_eq!(Plan::of(&simplify(&graph)).and_then(|plan| plan.evaluate_f64(&[x.clone()])).expect("values"), [x.clone()], "{op}");
+    }
+    let wrong = put("ScatterND", &[0, 1], constant("u", &[0, 2], &[])).expect_err("an error");
+    assert_eq!(wrong, "node `e`: ScatterND (opset 13): input 2 is empty");
+    let full = put("ScatterND", &[0, 1], constant("u", &[1, 3], &[0.0; 3])).expect_err("an error");
+    assert_eq!(full, "node `e`: ScatterND (opset 13): input 1 is empty");
+    let mut m = model(vec![node("g", "Gather", &["x", "i"], &["y"])]);
+    let none = TensorProto { name: "i".into(), dims: vec![0], data_type: DataType::Int64 as i32, ..Default::default() };
+    m.graph.as_mut().unwrap().initializer = vec![none];
+    assert_eq!(error(&m).to_string(), "node `g`: Gather (opset 13): no indices");
+}
+
 #[test]
 fn unsupported_operators_name_node_operator_and_opset() {
     assert_eq!(message(vec![node("left", "LSTM", &["x"], &["y"])]), "node `left`: operator LSTM (opset 13) is not supported");

@@ -149,3 +149,57 @@ fn types_that_kernels_do_not_compute_in_are_refused_by_name() {
     let expected = "node `d`: Div (opset 13) with the whole number 16777217 beside computed ones (at most 16777216) is not supported";
     assert_eq!(graph(nodes, large).expect_err("an error"), expected);
 }
+
+/// Whole numbers.
+fn wholes(values: &[i64]) -> TensorProto {
+    let (dims, data_type) = (vec![values.len() as i64], DataType::Int64 as i32);
+    TensorProto { name: "c".into(), dims, data_type, int64_data: values.into(), ..Default::default() }
+}
+
+/// What the oracle finds of `x`, bit for bit what the plan does.
+fn found(graph: &Graph, x: &[f64]) -> Vec<f64> {
+    let plan = Plan::of(&simplify(graph)).expect("a plan").evaluate_f64(&[x.to_vec()]).expect("values").remove(0);
+    let oracle = evaluate_f64(graph, &[x.to_vec()]).expect("values").remove(0);
+    let bits = |own: &[f64]| own.iter().map(|v| v.to_bits()).collect::<Vec<_>>();
+    assert_eq!(bits(&oracle), bits(&plan), "{oracle:?}, {plan:?}");
+    oracle
+}
+
+/// Towards zero, one below a multiple included; beyond what integers of 32 bits hold as of the last float that they do. Of a division by 0 there is
+/// a number, and nowhere -0.
+#[test]
+fn computed_whole_numbers_are_divided_as_integers() {
+    let by = [3, 3, 3, -3, 1, -4, 2, 1000, 1000, -1, 0];
+    let x = [16_777_215.0, 16_777_214.0, -16_777_214.0, 16_777_214.0, -16_777_216.0, 3.0, -1.0, 3e9, -3e9, -2_147_483_648.0, 7.0];
+    let expected = [5_592_405, 5_592_404, -5_592_404, -5_592_404, -16_777_216, 0, 0, 2_147_483, -2_147_483, 2_147_483_520_i64, 7];
+    let nodes = vec![cast("b", "x", DataType::Int64), node("Div", "d", &["b", "c"]), cast("y", "d", DataType::Float)];
+    let bits = |own: &[f64]| own.iter().map(|v| v.to_bits()).collect::<Vec<_>>();
+    let divided = found(&graph(nodes, wholes(&by)).expect("a graph"), &x);
+    assert_eq!(bits(&divided), bits(&expected.map(|v| v as f64)), "{divided:?}");
+    let nodes = vec![cast("b", "x", DataType::Int64), cast("y", "b", DataType::Float)];
+    let cut = found(&graph(nodes, wholes(&[1; 5])).expect("a graph"), &[-0.5, -0.0, 0.75, -3.75, 3e9]);
+    assert_eq!(bits(&cut), bits(&[0.0, 0.0, 0.0, -3.0, 3e9]), "{cut:?}");
+}
+
+/// What is declared as whole is whole: means are cut, and what would be no integer is refused by name.
+#[test]
+fn summaries_of_computed_whole_numbers_are_whole() {
+    let of = |op: &str| {
+        let nodes = vec![cast("b", "x", DataType::Int64), node(op, "m", &["b"]), cast("y", "m", DataType::Float)];
+        graph(nodes, wholes(&[1; 3]))
+    };
+    for (x, mean) in [([3.5, 2.9, 3.0], 2.0), ([-3.5, 2.9, -4.2], -1.0), ([-1.0, 0.5, -1.0], 0.0), ([5.0, 5.0, 5.0], 5.0)] {
+        assert_eq!(found(&of("ReduceMean").expect("a graph"), &x), [mean], "{x:?}");
+    }
+    assert_eq!(found(&of("ReduceSumSquare").expect("a graph"), &[-3.5, 2.9, 1.0]), [14.0]);
+    for op in ["ReduceL2", "ReduceLogSum", "ReduceLogSumExp"] {
+        let expected = format!("node `m`: {op} (opset 13) with computed whole numbers is not supported");
+        assert_eq!(of(op).expect_err("an error"), expected);
+    }
+    for exponent in [-1.0, 0.5] {
+        let constant =
+            TensorProto { name: "c".into(), data_type: DataType::Float as i32, float_data: vec![exponent], ..Default::default() };
+        let nodes = vec![cast("b", "x", DataType::Int64), node("Pow", "p", &["b", "c"]), cast("y", "p", DataType::Float)];
+        assert_eq!(graph(nodes, constant).expect_err("an error"), "tensor `b` has element type INT64; expected float32");
+    }
+}

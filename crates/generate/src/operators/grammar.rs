@@ -390,11 +390,11 @@ fn of_found_rows(name: &str, keys: &Keys) -> Result<Operator, OperatorError> {
         "gather" => gather(&own(vec![n])),
         "gather_elements" => gather_elements(&own(vec![n, c])),
         "embedding_bag" => embedding_bag(&own(vec![n]), keys.get("bags"), false),
-        _ => {
-            // The others put rows.
-            let kind = ScatterKind::ALL.into_iter().find(|kind| kind.name() == name).unwrap_or(ScatterKind::Add);
-            scatter(kind, &own(vec![n, 1]), &[rows, c], &[n, c])
-        }
+        // The others put rows.
+        _ => match ScatterKind::ALL.into_iter().find(|kind| kind.name() == name) {
+            Some(kind) => scatter(kind, &own(vec![n, 1]), &[rows, c], &[n, c]),
+            None => Err(OperatorError::Unsupported { operator: name.into(), what: "what it does with rows".into() }),
+        },
     }
 }
 

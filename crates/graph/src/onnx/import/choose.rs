@@ -12,6 +12,9 @@ use warpsight_generate::operators::{Coordinates, EXACT, Interpolation, Nearest, 
 /// Outputs of a node that parts a tensor.
 const MAX_PARTS: usize = 4096;
 
+/// Updates that all places together are asked for, at most.
+const MOST_ASKED: i64 = 1 << 40;
+
 /// What becomes of elements that others are put to.
 fn scattered(view: NodeView<'_>) -> Result<ScatterKind, GraphError> {
     let reduction = view.string("reduction")?.unwrap_or_else(|| "none".into());
@@ -119,10 +122,45 @@ impl Importer {
     pub(super) fn scatter_elements(&mut self, view: NodeView<'_>) -> Result<Value, GraphError> {
         let kind = scattered(view)?;
         self.whole_positions(view)?;
-        let inputs = (0..3).map(|i| self.number(view, i)).collect::<Result<Vec<_>, _>>()?;
-        let shape = self.shape(inputs[0]).to_vec();
+        let [shape, index, updates] = self.put(view)?;
         let at = axis(view, view.int("axis", 0)?, shape.len())?;
-        self.fitting(view, Op::Scatter { axis: at, kind }, inputs, shape)
+        if index != updates || index.len() != shape.len() {
+            return Err(view.bad(format!("positions of shape {index:?} and updates of shape {updates:?} for data of shape {shape:?}")));
+        }
+        if index.contains(&0) {
+            return self.untouched(view, shape);
+        }
+        let inputs = (0..3).map(|i| self.number(view, i)).collect::<Result<Vec<_>, _>>()?;
+        self.scatter(view, (at, kind), inputs, shape)
+    }
+
+    /// Shapes of data, of positions and of what is put there.
+    fn put(&self, view: NodeView<'_>) -> Result<[Vec<i64>; 3], GraphError> {
+        Ok([self.shape_of_value(view, 0)?, self.shape_of_value(view, 1)?, self.shape_of_value(view, 2)?])
+    }
+
+    /// Data to which nothing is put.
+    fn untouched(&mut self, view: NodeView<'_>, shape: Vec<i64>) -> Result<Value, GraphError> {
+        let data = self.number(view, 0)?;
+        self.fitting(view, Op::Alias, vec![data], shape)
+    }
+
+    /// Inputs as of [`Op::Scatter`], which asks every update of every place; where the last of rows stays, of every row.
+    fn scatter(
+        &mut self,
+        view: NodeView<'_>,
+        (axis, kind): (usize, ScatterKind),
+        inputs: Vec<TensorId>,
+        shape: Vec<i64>,
+    ) -> Result<Value, GraphError> {
+        let (positions, updates) = (inputs.len() - 2, self.shape(inputs[inputs.len() - 1]));
+        let rows = kind == ScatterKind::Last && (positions > 1 || self.shape(inputs[1]) != updates);
+        let places = if rows { &shape[axis..axis + positions] } else { &shape[..] };
+        let asked = places.iter().fold(updates[axis], |all, extent| all.saturating_mul(*extent));
+        if asked > MOST_ASKED {
+            return Err(view.unsupported(format!("{asked} places times updates (at most {MOST_ASKED})")));
+        }
+        self.fitting(view, Op::Scatter { axis, kind }, inputs, shape)
     }
 
     /// Positions along the first dimensions, side by side in the last dimension of a tensor, each as a tensor of its own; and their shape.
@@ -161,9 +199,18 @@ impl Importer {
     /// As of elements.
     pub(super) fn scatter_points(&mut self, view: NodeView<'_>) -> Result<Value, GraphError> {
         let kind = scattered(view)?;
+        let [shape, index, put] = self.put(view)?;
+        if let Some((&count, before)) = index.split_last()
+            && before.contains(&0)
+            && (1..=shape.len() as i64).contains(&count)
+            && put == [before, &shape[count as usize..]].concat()
+        {
+            self.whole_positions(view)?;
+            return self.untouched(view, shape);
+        }
         let (data, updates) = (self.number(view, 0)?, self.number(view, 2)?);
         let (positions, before) = self.coordinates(view)?;
-        let (shape, count) = (self.shape(data).to_vec(), positions.len());
+        let count = positions.len();
         let stem = view.proto.output[0].clone();
         let all = vec![before.iter().product::<i64>()];
         let mut inputs = vec![data];
@@ -175,7 +222,7 @@ impl Importer {
             return Err(view.bad(format!("updates of shape {:?}", self.shape(updates))));
         }
         inputs.push(self.emit_part(view, &format!("{stem}.updates"), Op::Alias, vec![updates], merged)?);
-        self.fitting(view, Op::Scatter { axis: 0, kind }, inputs, shape)
+        self.scatter(view, (0, kind), inputs, shape)
     }
 
     fn whole_positions(&self, view: NodeView<'_>) -> Result<(), GraphError> {

@@ -152,7 +152,22 @@ impl Importer {
             None => (0..shape.len()).collect(),
         };
         let kept = |d: &usize| keep || !over.contains(d);
-        let output = (0..shape.len()).filter(kept).map(|d| if over.contains(&d) { 1 } else { shape[d] }).collect();
-        self.emit(view, Op::Reduce { kind, axes: over, keep }, vec![x], output)
+        let output: Vec<i64> = (0..shape.len()).filter(kept).map(|d| if over.contains(&d) { 1 } else { shape[d] }).collect();
+        if !self.is_whole(view, 0)? {
+            return self.emit(view, Op::Reduce { kind, axes: over, keep }, vec![x], output);
+        }
+        match kind {
+            ReduceKind::L2 | ReduceKind::LogSum | ReduceKind::LogSumExp => Err(view.unsupported("computed whole numbers")),
+            // As integers have it: towards zero.
+            ReduceKind::Mean => {
+                let name = &view.proto.output[0];
+                let count = over.iter().map(|&d| shape[d]).product::<i64>() as f64;
+                let count = self.graph.add_constant(format!("{name}.count"), vec![], Origin::Constant, vec![count]);
+                let sum = Op::Reduce { kind: ReduceKind::Sum, axes: over, keep };
+                let sum = self.emit_part(view, &format!("{name}.sum"), sum, vec![x], output.clone())?;
+                self.emit(view, Op::Binary(Arithmetic::Quotient), vec![sum, count], output)
+            }
+            _ => self.emit(view, Op::Reduce { kind, axes: over, keep }, vec![x], output),
+        }
     }
 }

@@ -50,6 +50,9 @@ const fn moves(name: &'static str, limits: &'static str, read: Read) -> Row {
 
 const SPATIAL: &str = "one to three spatial dimensions";
 const KNOWN: &str = "shapes, axes and positions known before a run";
+const FLOATS: &str = "axes known before a run; floats alone";
+const PUT: &str =
+    "of equal positions the last one stays; positions beyond both ends are nowhere; at most 1099511627776 places times updates";
 
 const ROWS: &[Row] = &[
     computes("Abs", "", |i, v| i.function(v, Function::Abs)),
@@ -68,7 +71,9 @@ const ROWS: &[Row] = &[
     computes("ConvTranspose", SPATIAL, Importer::convolution),
     computes("Cos", "", |i, v| i.function(v, Function::Cos)),
     moves("DepthToSpace", "", Importer::depth_to_space),
-    computes("Div", "whole numbers that are computed are exact up to 16777216", |i, v| i.arithmetic(v, Arithmetic::Div)),
+    computes("Div", "whole numbers that are computed are exact up to 16777216, and divided as ±2147483520 beyond that number", |i, v| {
+        i.arithmetic(v, Arithmetic::Div)
+    }),
     moves("Dropout", "inference", Importer::dropout),
     computes("Elu", "", Importer::elu),
     moves("Equal", "", |i, v| i.truth(v, Arithmetic::Equal, false)),
@@ -112,9 +117,9 @@ const ROWS: &[Row] = &[
     moves("Range", "whole numbers known before a run", Importer::range),
     computes("Reciprocal", "", |i, v| i.function(v, Function::Reciprocal)),
     computes("ReduceL1", "axes known before a run", |i, v| i.reduce(v, ReduceKind::L1)),
-    computes("ReduceL2", "axes known before a run", |i, v| i.reduce(v, ReduceKind::L2)),
-    computes("ReduceLogSum", "axes known before a run", |i, v| i.reduce(v, ReduceKind::LogSum)),
-    computes("ReduceLogSumExp", "axes known before a run", |i, v| i.reduce(v, ReduceKind::LogSumExp)),
+    computes("ReduceL2", FLOATS, |i, v| i.reduce(v, ReduceKind::L2)),
+    computes("ReduceLogSum", FLOATS, |i, v| i.reduce(v, ReduceKind::LogSum)),
+    computes("ReduceLogSumExp", FLOATS, |i, v| i.reduce(v, ReduceKind::LogSumExp)),
     computes("ReduceMax", "axes known before a run; NaN wins wherever it stands", |i, v| i.reduce(v, ReduceKind::Max)),
     computes("ReduceMean", "axes known before a run", |i, v| i.reduce(v, ReduceKind::Mean)),
     computes("ReduceMin", "axes known before a run; NaN wins wherever it stands", |i, v| i.reduce(v, ReduceKind::Min)),
@@ -124,12 +129,8 @@ const ROWS: &[Row] = &[
     computes("Relu", "", |i, v| i.function(v, Function::Relu)),
     moves("Reshape", KNOWN, Importer::reshape),
     computes("Resize", "sizes and scales known before a run; neither tf_crop_and_resize nor antialias", Importer::resize),
-    computes(
-        "ScatterElements",
-        "of equal positions the last one stays; positions beyond both ends are nowhere",
-        Importer::scatter_elements,
-    ),
-    computes("ScatterND", "of equal positions the last one stays; positions beyond both ends are nowhere", Importer::scatter_points),
+    computes("ScatterElements", PUT, Importer::scatter_elements),
+    computes("ScatterND", PUT, Importer::scatter_points),
     moves("Shape", "", |i, v| i.shape_of(v)),
     computes("Sigmoid", "", |i, v| i.function(v, Function::Sigmoid)),
     computes("Sin", "", |i, v| i.function(v, Function::Sin)),

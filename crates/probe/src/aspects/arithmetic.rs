@@ -271,3 +271,32 @@ fn of_widths(number: &str, rates: &[(u32, Spread)]) -> Curve {
         ..Curve::default()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every width has its number or the reason, whether the device has halves or not, and what has no points is no curve.
+    #[test]
+    fn widths_that_were_not_measured_have_the_reason() {
+        let mut device = warpsight_run::open("sim:adreno640", &warpsight_run::Options::default()).expect("a device").info().clone();
+        for halves in [true, false] {
+            device.limits.f16 = halves;
+            let found = analyse(&Seen { device: &device, records: &[], found: &Findings::default() });
+            let fact = |key: &str| match found.facts.get(key) {
+                Some(Finding::Number(fact)) => fact.clone(),
+                other => panic!("{key}: {other:?}"),
+            };
+            for width in WIDTHS {
+                let (single, half) = (fact(&format!("peak.fp32_x{width}")), fact(&format!("peak.fp16_x{width}")));
+                assert!(matches!(&single, Fact::Unknown { unknown } if unknown.contains("was not measured")), "{width}: {single:?}");
+                match (&half, halves) {
+                    (Fact::Unknown { unknown }, true) => assert!(unknown.contains("was not measured"), "{width}: {unknown}"),
+                    (Fact::Absent { absent }, false) => assert_eq!(absent, NO_HALVES),
+                    _ => panic!("{width}: {half:?}"),
+                }
+            }
+            assert!(found.curves.is_empty(), "{:?}", found.curves);
+        }
+    }
+}

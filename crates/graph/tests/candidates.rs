@@ -4,12 +4,12 @@ use fastrand::Rng;
 use std::collections::BTreeMap;
 use warpsight_generate::candidates::candidates;
 use warpsight_generate::operators::parse_operator;
-use warpsight_generate::operators::{MatMul, layernorm, matmul, softmax};
+use warpsight_generate::operators::{Deconv, MatMul, Window, deconv, layernorm, matmul, softmax};
 use warpsight_generate::{Operator, Role, TensorExpr};
 use warpsight_graph::Plan;
 use warpsight_ir::Scalar;
 
-const OPERATORS: [&str; 56] = [
+const OPERATORS: [&str; 55] = [
     "conv2d n=2 c=3 h=5 w=7 k=4 r=3 s=3 stride=1 pad=1",
     "conv2d n=1 c=4 h=9 w=8 k=3 r=5 s=3 stride=2 pad=2",
     "conv2d n=1 c=2 h=6 w=1 k=3 r=3 s=3 stride=1 pad=1",
@@ -36,7 +36,6 @@ const OPERATORS: [&str; 56] = [
     "conv2d n=1 c=4 h=9 w=9 k=4 r=3 s=3 groups=2",
     // Transposed ones, whose taps read backwards, and groups of channels; those of one channel have none.
     "deconv2d n=2 c=3 h=5 w=7 k=4 r=3 s=3 pad=1",
-    "deconv2d n=1 c=4 h=6 w=3 k=6 r=3 s=3 groups=2 output_padding=1",
     "deconv2d n=1 c=2 h=5 w=5 k=3 r=3 s=3 dilation=2",
     "conv2d n=2 c=6 h=7 w=8 k=9 r=3 s=3 groups=3 pad=1 weights=none",
     "dwconv2d n=1 c=4 h=6 w=6 r=3 s=3 pad=1",
@@ -100,13 +99,21 @@ fn normalised() -> impl Iterator<Item = (String, Operator)> {
     softmax.chain([("layernorm of three dimensions".to_owned(), whole)])
 }
 
+/// Results behind the end of a transposed convolution without a stride, which the command line refuses.
+fn further() -> (String, Operator) {
+    let window = |input| Window { input, kernel: 3, stride: 1, pad_before: 0, pad_after: -1, dilation: 1 };
+    let spatial = vec![window(6), window(3)];
+    let own = Deconv { batch: 1, channels: 4, filters: 6, groups: 2, spatial, bias: false, element: Scalar::F32 };
+    (format!("{own:?}"), deconv(&own).expect("a transposed convolution"))
+}
+
 #[test]
 fn every_candidate_computes_the_operator() {
     let mut rng = Rng::with_seed(3);
     let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
     let parsed =
         OPERATORS.into_iter().map(|text| (text.to_owned(), parse_operator(text).unwrap_or_else(|error| panic!("{text}: {error}"))));
-    for (text, operator) in parsed.chain(stacks()).chain(normalised()) {
+    for (text, operator) in parsed.chain(stacks()).chain(normalised()).chain([further()]) {
         let mut constants = Rng::with_seed(4);
         let plan = Plan::of_operator(&operator, |n| (0..n).map(|_| constants.f64() - 0.5).collect());
         let inputs: Vec<Vec<f64>> = plan.inputs.iter().map(|&id| (0..plan.tensor(id).len()).map(|_| rng.f64() - 0.5).collect()).collect();

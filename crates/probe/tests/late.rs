@@ -202,4 +202,7 @@ fn peaks_without_time_keep_nothing_else_from_being_told() {
     let found = without("vectors of 16");
     assert!(found.get("peak.fp32_x8").is_some() && found.get("peak.fp32").is_some());
     assert!(reason(&found, "alu.vector_components").contains("vectors of 16"), "{:?}", found.facts);
+    assert!(reason(&found, "peak.fp32_x16").contains("vectors of 16"), "{:?}", found.facts);
+    assert!([1, 16].iter().all(|width| !reason(&found, &format!("peak.fp16_x{width}")).is_empty()));
+    assert!(found.curves.iter().all(|curve| !curve.points.is_empty()), "{:?}", found.curves);
 }

@@ -17,12 +17,14 @@ type Optional = &'static [(&'static str, i64)];
 const AS_ALL: i64 = -1;
 /// Where an operand has the extent of the result, and where as much of a dimension is taken as there is.
 const OWN: i64 = 0;
+/// Where a result has no rows or columns of pictures.
+const NO_PICTURES: i64 = -1;
 
 /// Dimensions of what is broadcast, or cut.
 const DIMS: [&str; 4] = ["n", "c", "h", "w"];
 
-/// What an operator has a key for in each dimension, `left_n`, each with the least that it may be: extents of the operands of what is broadcast, and
-/// where parts begin and end.
+/// What an operator has a key for in each dimension, `left_n`, each with the least that it may be, which is what it is of a dimension that is not
+/// there: extents of the operands of what is broadcast, and where parts begin and end.
 fn in_each(name: &str) -> &'static [(&'static str, i64)] {
     match name {
         "where" => &[("condition", 1), ("left", 1), ("right", 1)],
@@ -35,7 +37,7 @@ fn in_each(name: &str) -> &'static [(&'static str, i64)] {
 }
 
 /// Results that may have rows and columns of pictures, too.
-const PICTURES: Optional = &[("h", 1), ("w", 1)];
+const PICTURES: Optional = &[("h", NO_PICTURES), ("w", NO_PICTURES)];
 /// What goes along one dimension, counted from 0.
 const ALONG: &[Optional] = &[&[("axis", 1)], PICTURES];
 /// Windows, and what they have in one dimension alone.
@@ -190,23 +192,11 @@ fn keys((name, needed, optional): &Form) -> String {
 
 /// What is no extent of a tensor: another value makes another operator of it.
 pub(super) fn is_no_size(key: &str) -> bool {
-    let others = [
-        "stride",
-        "pad",
-        "dilation",
-        "output_padding",
-        "groups",
-        "winograd",
-        "multiplier",
-        "parts",
-        "axis",
-        "start",
-        "step",
-        "before",
-        "after",
-    ];
+    let others =
+        ["stride", "pad", "dilation", "output_padding", "groups", "multiplier", "parts", "axis", "start", "step", "before", "after"];
     let in_one = |own: &str| key.strip_prefix(own).is_some_and(|d| ["", "d", "h", "w", "_n", "_c", "_h", "_w"].contains(&d));
-    ["dtype", "weights"].contains(&key) || others.into_iter().any(in_one)
+    let what_follows = SWITCHES.contains(&key) || POOLED.iter().any(|own| own.0 == key);
+    ["dtype", "weights"].contains(&key) || what_follows || others.into_iter().any(in_one)
 }
 
 /// Reads one operator with its sizes, as [`forms`] lists them; `fc` has a weight of m×k, `dtype` is one of [`DTYPES`], `weights` is `constant` (what kernels may pack in advance) or `none` (all operands are inputs, row by row).
@@ -215,9 +205,9 @@ pub(super) fn is_no_size(key: &str) -> bool {
 /// reach where that is 0) and with `poolpad` around. `softmax` or `layernorm` of `matmul` is 1 where rows of what it makes are normalised.
 /// `transpose_left` and `transpose_right` are 0, or 1 where that operand of `matmul` is stored k×m, n×k. `strideh`, `padw`, `dilationd`
 /// and others like them say of one dimension what `stride`, `pad` and `dilation` say of all; `output_padding` adds results behind those of a
-/// transposed convolution. What has `n` and `c` alone is of n rows of c elements; where `h` and `w` may be given it is of pictures. `axis`, counted
-/// from 0, is the dimension of a softmax or a reduction, and the first one of a layer normalisation. `left_n=1`, `right_c=1`, `condition_h=1`,
-/// `input_w=1` and others like them say where an operand has extent 1 and is broadcast (`rows` is another word for `right_n`). `expand` repeats one
+/// transposed convolution, fewer than the larger of stride and dilation. What has `n` and `c` alone is of n rows of c elements; where `h` or `w` is
+/// given, 1 or more, it is of pictures. `axis`, counted from 0, is the dimension of a softmax or a reduction, and the first one of a layer
+/// normalisation. `left_n=1`, `right_c=1`, `condition_h=1`, `input_w=1` and others like them say where an operand has extent 1 and is broadcast (`rows` is another word for `right_n`). `expand` repeats one
 /// row n times unless `input_n` says otherwise; `split` gives each of its parts; `slice` takes `size_n` elements (as many as there are unless that is
 /// said), every `step_n`th from `start_n` on; `pad` and its kin have `before_n` and `after_n` elements around a tensor; `update` has n rows in place
 /// of those from `start` on; `gather` finds n of `rows` rows where n integers say and `gather_elements` n elements of each column,
@@ -265,7 +255,7 @@ pub fn parse_operator(text: &str) -> Result<Operator, OperatorError> {
             channels: keys.get("c"),
             filters: keys.get("k"),
             groups: keys.get("groups"),
-            spatial: keys.windows(spatial(name)),
+            spatial: keys.transposed(spatial(name))?,
             bias: false,
             element,
         })?,
@@ -533,7 +523,8 @@ impl<'a> Keys<'a> {
     /// Extents of a result that may have rows and columns of pictures, too.
     fn extents(&self) -> Vec<i64> {
         let (h, w) = (self.get("h"), self.get("w"));
-        let pictures = if h.max(w) > 1 { vec![h, w] } else { vec![] };
+        // Of pictures of which one side is given the other is 1.
+        let pictures = if h.max(w) > 0 { vec![h.max(1), w.max(1)] } else { vec![] };
         [vec![self.get("n"), self.get("c")], pictures].concat()
     }
 
@@ -574,7 +565,8 @@ impl<'a> Keys<'a> {
     fn each(&self, name: &str) -> Result<Vec<i64>, OperatorError> {
         let said = |d: &str| self.get(&format!("{name}_{d}"));
         let (own, further) = DIMS.split_at(self.extents().len());
-        match further.iter().find(|d| said(d) > 1) {
+        let nothing = in_each(self.operator).iter().find(|own| own.0 == name).map_or(0, |own| own.1);
+        match further.iter().find(|d| said(d) > nothing) {
             Some(d) => Err(self.mismatch(format!("`{name}_{d}` is given, and no `{d}`"))),
             None => Ok(own.iter().map(|d| said(d)).collect()),
         }
@@ -582,6 +574,22 @@ impl<'a> Keys<'a> {
 
     fn mismatch(&self, what: String) -> OperatorError {
         OperatorError::Mismatch { operator: self.operator.into(), what }
+    }
+
+    /// The windows of a transposed convolution. Results so far behind its end that a stride or a dilation reaches them would be those of a larger
+    /// input.
+    fn transposed(&self, dims: &[(&str, &str)]) -> Result<Vec<Window>, OperatorError> {
+        let windows = self.windows(dims);
+        for (window, (input, _)) in windows.iter().zip(dims) {
+            let (further, stride, dilation) = (window.pad_before - window.pad_after, window.stride, window.dilation);
+            if further >= stride.max(dilation) {
+                let what = format!(
+                    "output_padding of {further} along `{input}` must be less than the larger of stride {stride} and dilation {dilation}"
+                );
+                return Err(self.mismatch(what));
+            }
+        }
+        Ok(windows)
     }
 
     /// One window per (input extent, kernel extent), as the keys of all dimensions say, or those of its own.

@@ -121,8 +121,19 @@ mod tests {
             "start_n=0..1",
             "step_c=1..2",
             "before_w=0..1",
+            "maxpool=0..2",
+            "avgpool=2,3",
+            "poolstride=1..2",
+            "poolpad=0..1",
+            "softmax=0..1",
+            "layernorm=0..1",
+            "winograd=0..1",
         ] {
             assert!(refused(&format!("slice n=4 c=8 {word}")).contains("only sizes of tensors"), "{word}");
+        }
+        for key in ["transpose_left", "transpose_right"] {
+            let words = format!("`matmul`: `{key}=0..1`: only sizes of tensors may be ranges or lists");
+            assert_eq!(refused(&format!("matmul m=4 n=4 k=4 {key}=0..1")), words);
         }
         assert_eq!(parse_shapes("slice n=4 c=8 size_c=1..3").expect("shapes").all.len(), 3);
         assert_eq!(

@@ -25,6 +25,7 @@ const BUSY: u32 = 32;
 const WIDTHS: [u32; 5] = [1, 2, 4, 8, 16];
 /// A width is as good as the best but for this part.
 const AS_GOOD: f64 = 0.05;
+const NO_HALVES: &str = "the device does not compute in half precision";
 /// Cycles of a dependent multiply-add, where nobody says a clock rate.
 const LATENCY_CYCLES: f64 = 4.0;
 
@@ -145,7 +146,7 @@ fn analyse(seen: &Seen) -> Findings {
     found
         .number("peak.fp32_one_core", fact(&one, "independent multiply-adds of one group as large as may be, which has a core for itself"));
     let halves = match seen.device.limits.f16.then(|| told(of_halves(&asked, full))) {
-        None => Fact::absent("the device does not compute in half precision"),
+        None => Fact::absent(NO_HALVES),
         Some(rate) => {
             fact(&rate, "independent multiply-adds of full cores in half precision, 2 operations each, of the width that is the fastest")
         }
@@ -159,14 +160,24 @@ fn analyse(seen: &Seen) -> Findings {
     let roots = told(of_vectors(&asked, full, 1, Of::Roots));
     found.number("special.rate", fact(&roots, "independent square roots of full cores"));
     let kinds = [("peak.fp32", "f32", Of::Floats), ("peak.fp16", "f16", Of::Halves)];
-    for (key, number, of) in kinds.into_iter().filter(|own| own.2 == Of::Floats || seen.device.limits.f16) {
+    for (key, number, of) in kinds {
+        let there = of == Of::Floats || seen.device.limits.f16;
         // What was measured before time was over is told.
-        let each = WIDTHS.into_iter().map(|width| (width, told(of_vectors(&asked, full, width, of))));
-        let rates: Series<u32> = each.filter_map(|(width, rate)| Some((width, rate.ok()?))).collect();
-        for (width, rate) in &rates {
-            found.number(format!("{key}_x{width}"), rate.fact(format!("independent multiply-adds of {number} on vectors of {width}")));
+        let mut rates: Series<u32> = vec![];
+        for width in WIDTHS {
+            let fact = match there.then(|| told(of_vectors(&asked, full, width, of))) {
+                None => Fact::absent(NO_HALVES),
+                Some(Ok(rate)) => {
+                    rates.push((width, rate));
+                    rate.fact(format!("independent multiply-adds of {number} on vectors of {width}"))
+                }
+                Some(Err(why)) => Fact::unknown(why),
+            };
+            found.number(format!("{key}_x{width}"), fact);
         }
-        found.curves.push(of_widths(number, &rates));
+        if !rates.is_empty() {
+            found.curves.push(of_widths(number, &rates));
+        }
     }
     components(&mut found, told(by_width(&asked, full, Of::Floats)));
     let (cores, by_groups) = match told(cores(&asked, full)) {
@@ -258,5 +269,34 @@ fn of_widths(number: &str, rates: &[(u32, Spread)]) -> Curve {
         log_x: true,
         points: points(rates),
         ..Curve::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every width has its number or the reason, whether the device has halves or not, and what has no points is no curve.
+    #[test]
+    fn widths_that_were_not_measured_have_the_reason() {
+        let mut device = warpsight_run::open("sim:adreno640", &warpsight_run::Options::default()).expect("a device").info().clone();
+        for halves in [true, false] {
+            device.limits.f16 = halves;
+            let found = analyse(&Seen { device: &device, records: &[], found: &Findings::default() });
+            let fact = |key: &str| match found.facts.get(key) {
+                Some(Finding::Number(fact)) => fact.clone(),
+                other => panic!("{key}: {other:?}"),
+            };
+            for width in WIDTHS {
+                let (single, half) = (fact(&format!("peak.fp32_x{width}")), fact(&format!("peak.fp16_x{width}")));
+                assert!(matches!(&single, Fact::Unknown { unknown } if unknown.contains("was not measured")), "{width}: {single:?}");
+                match (&half, halves) {
+                    (Fact::Unknown { unknown }, true) => assert!(unknown.contains("was not measured"), "{width}: {unknown}"),
+                    (Fact::Absent { absent }, false) => assert_eq!(absent, NO_HALVES),
+                    _ => panic!("{width}: {half:?}"),
+                }
+            }
+            assert!(found.curves.is_empty(), "{:?}", found.curves);
+        }
     }
 }

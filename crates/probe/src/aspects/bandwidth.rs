@@ -235,7 +235,12 @@ fn analyse(seen: &Seen) -> Findings {
             }
             found.curves.push(curve("bytes a second that are read against footprint", &rates));
         }
-        Err(why) => unknown(&mut found, &["buffer.l2.bandwidth"], &why),
+        Err(why) => {
+            unknown(&mut found, &["buffer.l2.bandwidth"], &why);
+            for level in ["l1", "l3"].into_iter().filter(|level| seen.found.get(&format!("buffer.{level}.capacity_bytes")).is_some()) {
+                found.number(format!("buffer.{level}.bandwidth"), Fact::unknown(why.as_str()));
+            }
+        }
     }
     match told(images(&asked, limits)) {
         Ok(rates) => {
@@ -270,8 +275,10 @@ fn analyse(seen: &Seen) -> Findings {
     for (key, answer, cite) in rest {
         found.number(key, answer.map_or_else(Fact::unknown, |rate| rate.fact(cite)));
     }
-    if let Some(bytes) = seen.found.get("constant.l1.capacity_bytes") {
-        found.number("constant.l1.bandwidth", of_constants(found.facts.get("constant.bandwidth"), bytes));
+    if let Some(Finding::Number(held)) = seen.found.facts.get("constant.l1.capacity_bytes") {
+        // A cache that is not there has no rate, nor has one of which nobody knows whether it is.
+        let rate = held.get().map(|bytes| of_constants(found.facts.get("constant.bandwidth"), *bytes));
+        found.number("constant.l1.bandwidth", rate.unwrap_or_else(|| held.clone()));
     }
     let stores = match limits.images {
         false => Fact::absent("the driver lists no images of two dimensions that are large enough"),
@@ -292,7 +299,7 @@ fn analyse(seen: &Seen) -> Findings {
                 found.number(format!("texture.{level}.bandwidth"), fact);
             }
         }
-        if let Ok(rates) = apart {
+        if let Some(rates) = apart.ok().filter(|rates| !rates.is_empty()) {
             found.curves.push(curve("bytes a second of texels against an image of one row, no place by two groups at once", &rates));
         }
     }
@@ -464,6 +471,37 @@ mod tests {
         assert_eq!(told("l3", &capacities[1..], Ok(())).known_as("l3").ok(), Some(&150e9));
         let late = told("l3", &capacities, Err("out of time".to_owned()));
         assert!(matches!(&late, Fact::Unknown { unknown } if unknown == "out of time"), "{late:?}");
+    }
+
+    /// Where nothing was read each level that is known has the reason; what constants have no cache for has that of the cache.
+    #[test]
+    fn levels_that_nothing_was_read_of_have_the_reason() {
+        let device = warpsight_run::open("sim:adreno640", &warpsight_run::Options::default()).expect("a device").info().clone();
+        let analysed = |known: &Findings| analyse(&Seen { device: &device, records: &[], found: known });
+        let reason = |found: &Findings, key: &str| match found.facts.get(key) {
+            Some(Finding::Number(Fact::Unknown { unknown })) => unknown.clone(),
+            other => panic!("{key}: {other:?}"),
+        };
+        let mut known = Findings::default();
+        let planted = |bytes: f64| Fact::known(bytes, warpsight_ir::profile::Source::Simulated, "planted");
+        for (level, bytes) in [("l1", 32_768.0), ("l2", 1_048_576.0), ("l3", 33_554_432.0)] {
+            known.number(format!("buffer.{level}.capacity_bytes"), planted(bytes));
+        }
+        known.number("constant.l1.capacity_bytes", Fact::absent("constants lie in the second level"));
+        let found = analysed(&known);
+        for level in ["l1", "l2", "l3"] {
+            assert!(reason(&found, &format!("buffer.{level}.bandwidth")).contains("was not measured"), "{level}");
+        }
+        let constants = &found.facts["constant.l1.bandwidth"];
+        assert_eq!(constants, &Finding::Number(Fact::absent("constants lie in the second level")));
+        assert!(found.curves.is_empty(), "{:?}", found.curves);
+        // Of what is not known to be there nothing is said.
+        let mut known = Findings::default();
+        known.number("buffer.l1.capacity_bytes", Fact::absent("shared by all groups"));
+        known.number("constant.l1.capacity_bytes", Fact::unknown("out of time"));
+        let found = analysed(&known);
+        assert_eq!(["l1", "l3"].map(|level| found.facts.contains_key(&format!("buffer.{level}.bandwidth"))), [false, false]);
+        assert_eq!(reason(&found, "constant.l1.bandwidth"), "out of time");
     }
 
     /// Walks that found a first level alone, and reads far beyond it that are fast: then nobody walked through memory.

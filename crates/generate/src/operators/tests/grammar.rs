@@ -55,6 +55,16 @@ fn axes_of_the_command_lines_operators() {
     assert_eq!(shape("slice n=9 c=8 start_n=1 step_n=3 size_c=2"), [3, 2]);
     assert_eq!(shape("pad_reflect n=1 c=3 h=4 w=5 before_h=2 after_w=4"), [1, 3, 6, 9]);
     assert_eq!(shape("update rows=9 c=5 n=4 start=2"), [9, 5]);
+    // Pictures of one row and column are pictures, where these are given.
+    assert_eq!(axes("softmax n=2 c=3 h=1 w=1 axis=2"), "softmax n2 c3 | ");
+    assert_eq!(axes("reduce_sum n=2 c=3 h=1 axis=3"), "reduce_sum n2 c3 | ");
+    assert_eq!(axes("layernorm n=2 c=3 h=1 w=1"), axes("layernorm n=2 c=3"));
+    assert_eq!([shape("softmax n=2 c=3"), shape("softmax n=2 c=3 w=1")], [vec![2, 3], vec![2, 3, 1, 1]]);
+    assert_eq!(shape("pad n=1 c=3 h=1 w=1 before_h=1"), [1, 3, 2, 1]);
+    assert_eq!(shape("slice n=4 c=8 w=1 start_c=1 size_h=1"), [4, 7, 1, 1]);
+    assert_eq!(shape("slice n=4 c=8 start_h=0 step_h=1 size_w=1"), [4, 8]);
+    // Behind the end of one that is dilated as far as the dilation is no larger input's.
+    assert_eq!(shape("deconv2d n=1 c=2 h=4 w=4 k=3 r=3 s=3 dilation=3 output_padding=2"), [1, 3, 12, 12]);
     // With nothing to spread over, one axis stays.
     assert_eq!(axes("conv2d n=1 c=4 h=3 w=3 k=1 r=3 s=3"), "conv2d x1 | c4 r3 s3");
     let half = parse_operator("matmul m=3 n=4 k=5 dtype=f16s").unwrap();
@@ -92,6 +102,8 @@ fn values_of_the_command_lines_operators() {
     let six = [0., 1., 2., 3., 4., 5.];
     assert_eq!(of("slice n=2 c=3 start_n=1 step_c=2", &[&six]), [3., 5.]);
     assert_eq!(of("pad n=1 c=3 before_c=1 after_n=1", &[&a]), [0., 1., -2., 6., 0., 0., 0., 0.]);
+    assert_eq!(of("pad n=1 c=3 h=1 w=1 after_w=1", &[&a]), [1., 0., -2., 0., 6., 0.]);
+    assert_eq!(of("softmax n=1 c=3 h=1 w=1 axis=2", &[&a]), [1., 1., 1.]);
     assert_eq!(of("pad_reflect n=1 c=3 before_c=2", &[&a]), [6., -2., 1., -2., 6.]);
     assert_eq!(of("pad_edge n=1 c=3 after_c=2", &[&a]), [1., -2., 6., 6., 6.]);
     assert_eq!(of("pad_wrap n=1 c=3 before_c=1", &[&a]), [6., 1., -2., 6.]);
@@ -114,6 +126,8 @@ fn operands_of_the_grammar_are_broadcast() {
     assert_eq!(shapes("mul n=4 c=9 left_n=1 right_c=1"), [[1, 9], [4, 1], [4, 9]]);
     assert_eq!(shapes("mul n=1 c=8 h=5 w=6 right_h=1 right_w=1"), [[1, 8, 5, 6], [1, 8, 1, 1], [1, 8, 5, 6]]);
     assert_eq!(shapes("where n=2 c=3 w=5 condition_n=1 left_w=1 right_c=1"), [[1, 3, 1, 5], [2, 3, 1, 1], [2, 1, 1, 5], [2, 3, 1, 5]]);
+    assert_eq!(shapes("add n=4 c=9 left_h=1 right_w=1"), [[4, 9], [4, 9], [4, 9]]);
+    assert_eq!(shapes("add n=4 c=9 h=1 left_c=1 right_h=1"), [[4, 1, 1, 1], [4, 9, 1, 1], [4, 9, 1, 1]]);
     assert_eq!(shapes("expand n=4 c=9"), [[1, 9], [4, 9]]);
     assert_eq!(shapes("expand n=4 c=9 input_n=4 input_c=1"), [[4, 1], [4, 9]]);
     let outer = parse_operator("mul n=2 c=3 left_n=1 right_c=1").expect("an operator");
@@ -155,6 +169,24 @@ fn messages_of_the_grammar() {
     assert_eq!(message("slice n=3 c=5 start_c=2 size_c=4"), "`slice`: dimension 1 of extent 5 read from 2 to 5");
     assert_eq!(message("slice n=3 c=5 step_c=0"), "`slice`: step_c must be 1 or more, not 0");
     assert_eq!(message("pad n=3 c=5 after_h=2"), "`pad`: `after_h` is given, and no `h`");
+    for text in ["pad n=1 c=3 before_h=1 after_h=1", "pad_edge n=1 c=3 before_h=1", "pad_wrap n=1 c=3 before_h=1 after_w=2"] {
+        let name = text.split(' ').next().unwrap();
+        assert_eq!(message(text), format!("`{name}`: `before_h` is given, and no `h`"));
+    }
+    assert_eq!(message("slice n=4 c=8 start_h=1"), "`slice`: `start_h` is given, and no `h`");
+    assert_eq!(message("slice n=4 c=8 step_w=2"), "`slice`: `step_w` is given, and no `w`");
+    assert_eq!(message("slice n=4 c=8 w=1 start_h=1"), "`slice`: dimension 2 of extent 1 read from 1 to 0");
+    assert_eq!(message("softmax n=2 c=3 h=1 w=1 axis=4"), "`softmax`: axis 4 of 4 dimensions");
+    assert_eq!(message("softmax n=2 c=3 h=0"), "`softmax`: h must be 1 or more, not 0");
+    let transposed = |rest: &str| message(&format!("deconv2d n=1 c=2 h=4 w=4 k=3 r=3 s=3 {rest}"));
+    let less = |further: i64, along: &str, stride: i64, dilation: i64| {
+        format!(
+            "`deconv2d`: output_padding of {further} along `{along}` must be less than the larger of stride {stride} and dilation {dilation}"
+        )
+    };
+    assert_eq!(transposed("output_padding=1"), less(1, "h", 1, 1));
+    assert_eq!(transposed("stride=2 output_padding=2"), less(2, "h", 2, 1));
+    assert_eq!(transposed("stride=2 dilationw=3 output_padding=1 output_paddingw=3"), less(3, "w", 2, 3));
     assert_eq!(message("pad n=3 c=5 before_c=-1"), "`pad`: before_c must be 0 or more, not -1");
     assert_eq!(message("update rows=4 c=5 n=3 start=2"), "`update`: [3, 5] from 2 on along axis 0 of [4, 5]");
     assert_eq!(sized("stride=0"), "`conv2d`: stride must be 1 or more, not 0");

@@ -1,6 +1,7 @@
 //! What walks say of the caches that they went through.
 
 use super::super::Seen;
+use super::plan::whole;
 use super::route::Known;
 use super::timed::{Timed, Walks};
 use crate::fit::change::certain;
@@ -15,6 +16,7 @@ use warpsight_ir::profile::{Fact, Source};
 /// Facts of all routes.
 pub(super) fn analyse(seen: &Seen) -> Findings {
     let timed = Walks::of(seen.of(super::NAME)).seen;
+    let whole = whole(seen.device);
     let mut findings = Findings::default();
     let mut reaches: Vec<Reach> = vec![];
     for name in [Route::Buffer, Route::Image(ImageKind::Image1dBuffer), Route::Image(ImageKind::Image2d), Route::Constant] {
@@ -28,7 +30,7 @@ pub(super) fn analyse(seen: &Seen) -> Findings {
             match early(seen, &timed, &route) {
                 Some(why) => untold(&mut findings, &route, levels, word, &why),
                 None => {
-                    let last = found(&mut findings, &timed, &route, levels, word, seen.found.get("cores"));
+                    let last = found(&mut findings, &timed, &route, levels, word, (seen.found.get("cores"), whole));
                     reaches.retain(|own| own.word != word);
                     reaches.extend(last.map(|last| Reach { word, bytes: route.reach(), last }));
                 }
@@ -161,8 +163,16 @@ fn likeliest_of(shapes: &[Fitted]) -> Option<&Shape> {
     each.min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, shape)| shape)
 }
 
-/// What a route tells; the last of its levels where walks went so far beyond it that they tell memory's latency, too.
-fn found(findings: &mut Findings, seen: &[Timed], route: &Known, levels: &Levels, word: &str, cores: Option<f64>) -> Option<usize> {
+/// What a route tells, of a device of so many cores of which a whole probe walks through so many bytes; the last of its levels where walks went so
+/// far beyond it that they tell memory's latency, too.
+fn found(
+    findings: &mut Findings,
+    seen: &[Timed],
+    route: &Known,
+    levels: &Levels,
+    word: &str,
+    (cores, whole): (Option<f64>, f64),
+) -> Option<usize> {
     let cite = format!("walks of dependent loads, {}", route.name.word());
     let measured = |lo: f64, value: f64, hi: f64| Fact::between(lo.min(value), value, hi.max(value), Source::Measured, cite.clone());
     let exact = |value: f64| measured(value, value, value);
@@ -265,7 +275,11 @@ fn found(findings: &mut Findings, seen: &[Timed], route: &Known, levels: &Levels
         findings.number(memory(word), about(last));
     }
     let further = match (beyond, levels.caches.last()) {
-        (true, _) => Fact::absent(format!("{cite}: those of up to {bytes} B show no further level")),
+        (true, _) if bytes >= whole => Fact::absent(format!("{cite}: those of up to {bytes} B show no further level")),
+        // A larger cache would show in longer ones alone.
+        (true, _) => {
+            Fact::unknown(format!("{cite}: those of up to {bytes} B show no further level; those of a whole probe go beyond {whole:.0} B"))
+        }
         (_, Some(level)) => Fact::unknown(format!(
             "{cite}: those of up to {bytes} B do not go far enough beyond the {:.0} B of the last level",
             level.bytes

@@ -9,6 +9,7 @@ use crate::kernels::walk::Route;
 use crate::{Context, Plan, Record, Scale};
 use std::collections::HashMap;
 use warpsight_ir::{ImageKind, TimeSource};
+use warpsight_run::DeviceInfo;
 
 /// Ranges of one level that are tried beyond the ladder.
 const REFINED: usize = 24;
@@ -46,10 +47,29 @@ struct Limits {
     seed: u64,
 }
 
+/// Rungs of a ladder for each doubling: where a cache ends is a matter of parts of its size.
+const RUNGS: f64 = 4.0;
+
+/// Whether walks are of simulated time.
+fn simulated(device: &DeviceInfo) -> bool {
+    device.clock == Some(TimeSource::Simulated)
+}
+
+/// Bytes of the longest walk of a whole probe.
+fn longest(device: &DeviceInfo) -> u64 {
+    if simulated(device) { 64 << 20 } else { 512 << 20 }
+}
+
+/// Bytes that the last walk of a whole probe of a device reaches at least, if it is through buffers: images may be too small for it, and a rung
+/// farther would be too long.
+pub(super) fn whole(device: &DeviceInfo) -> f64 {
+    longest(device).min(Route::Buffer.most_bytes(device)) as f64 * 2_f64.powf(-1.0 / RUNGS)
+}
+
 pub(super) fn plan(context: &Context) -> Plan {
-    let simulated = context.device.clock == Some(TimeSource::Simulated);
+    let simulated = simulated(context.device);
     let (most, steps, seconds, turns) = match context.scale {
-        Scale::Full => (if simulated { 64 << 20 } else { 512 << 20 }, 32768, 0.1, 6),
+        Scale::Full => (longest(context.device), 32768, 0.1, 6),
         Scale::Quick => (if simulated { 16 << 20 } else { 64 << 20 }, 8192, 0.02, 3),
         Scale::Tiny => (64 << 10, 1024, 0.01, 1),
     };
@@ -176,8 +196,7 @@ impl Limits {
         }
         let before = Known::fitted(&read.walks.seen, self.route, |_| None);
         let grain = self.grain(read, &before);
-        // Where a cache ends is a matter of parts of its size.
-        let ladder = (0_i32..).map(|n| (LEAST_LINES * u64::from(before.nearest_grain())) as f64 * 2_f64.powf(f64::from(n) / 4.0));
+        let ladder = (0_i32..).map(|n| (LEAST_LINES * u64::from(before.nearest_grain())) as f64 * 2_f64.powf(f64::from(n) / RUNGS));
         let rungs = ladder.map(|bytes| self.walk(multiple(bytes, grain(bytes)), grain(bytes)));
         let rungs: Vec<Spec> = rungs.take_while(|walk| walk.range <= most.min(self.most)).collect();
         for together in rungs.chunks(TOGETHER) {

@@ -297,6 +297,32 @@ fn what_was_not_walked_is_unknown_with_the_reason() {
     assert_eq!(route::distances(Route::Buffer).count(), 7);
 }
 
+/// However far beyond the last cache walks of a quick probe go, a larger one may be behind their ends, as the 50 MiB of sim:h200 are. Where no longer
+/// ones are to be had, there is none.
+#[test]
+fn levels_behind_walks_that_were_cut_short_are_not_absent() {
+    let mut info = device(256 << 20);
+    info.clock = Some(TimeSource::Simulated);
+    let near = Shape { line_bytes: 64, sets: 64, ways: 4, hash: None };
+    let records = recorded(&info, |_, addresses| 2e-9 + 5e-9 * misses(&near, addresses), |seconds| seconds);
+    let second = |info: &DeviceInfo| {
+        let found = found(info, &records);
+        assert_eq!(found.get("buffer.l1.capacity_bytes"), Some(16_384.0));
+        ["l2", "l3"].map(|level| match found.facts.get(&format!("buffer.{level}.capacity_bytes")) {
+            Some(Finding::Number(fact)) => fact.clone(),
+            other => panic!("{level}: {other:?}"),
+        })
+    };
+    for fact in second(&info) {
+        let Fact::Unknown { unknown } = &fact else { panic!("{fact:?}") };
+        assert!(unknown.contains("16777216 B show no further level") && unknown.contains("a whole probe"), "{unknown}");
+    }
+    info.limits.max_allocation = Some(32 << 20);
+    for fact in second(&info) {
+        assert!(matches!(&fact, Fact::Absent { absent } if absent.contains("16777216 B show no further level")), "{fact:?}");
+    }
+}
+
 /// Of every level that walks looked for it is said what they saw: that it is not there, or why they do not tell.
 #[test]
 fn levels_that_no_walk_found_have_their_reason() {

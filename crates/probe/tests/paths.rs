@@ -227,16 +227,15 @@ fn what_was_measured_of_a_hot_device_is_measured_again() {
         near(&found, key, cool.get(key).expect("known"), 1e-6);
     }
     // Without references between them.
-    let mut device = Limited::new("sim:adreno640", true, hot);
-    let mut records = vec![];
-    for aspect in all().into_iter().filter(|aspect| ["warp", "arithmetic"].contains(&aspect.phase.name)) {
-        records.extend(recorded(&aspect, &mut device, Scale::Full));
-    }
+    let mut device = Limited::new("sim:adreno640", true, |n| if (5..75).contains(&n) { 1.6 } else { 1.0 });
+    let arithmetic = all().into_iter().find(|aspect| aspect.phase.name == "arithmetic").expect("an aspect");
+    let mut records = recorded(&arithmetic, &mut device, Scale::Full);
     records.retain(|record| !record.name.starts_with("reference") && !record.name.ends_with("again"));
     let seen = |name: &str| all().into_iter().find(|aspect| aspect.phase.name == name).expect("an aspect").analyse;
     let naive = seen("arithmetic")(&Seen { device: device.info(), records: &records, found: &Findings::default() });
-    let off = |key: &str| naive.get(key).zip(cool.get(key)).map_or(1.0, |(hot, cool)| (hot / cool - 1.0).abs());
-    assert!(["peak.fp32", "fma.latency_s", "peak.fp32_x1", "peak.fp32_x4"].into_iter().any(|key| off(key) > 0.05), "{:?}", naive.facts);
+    let off = |key: &str| naive.get(key).zip(cool.get(key)).map_or(0.0, |(hot, cool)| (hot / cool - 1.0).abs());
+    // Whichever was measured then.
+    assert!(naive.facts.keys().any(|key| off(key) > 0.05), "{:?}", naive.facts);
 }
 
 /// One that stays hot is measured a few times and no more, and that is said.

@@ -13,10 +13,10 @@ use model::Model;
 use profiles::{builtin, of_simulated, profiles};
 use std::collections::BTreeMap;
 use std::time::Duration;
+use warpsight_engine::tune::within;
 use warpsight_generate::Passes;
 use warpsight_generate::prune::Allowance;
-use warpsight_ir::occupancy::Residency;
-use warpsight_ir::{Bytes, Profile, profile};
+use warpsight_ir::{Profile, profile};
 use warpsight_run::{Device, DeviceInfo, Remembered};
 
 /// Options of every verb that runs something.
@@ -71,15 +71,7 @@ impl TargetArgs {
         }
         let device = warpsight_run::open(&self.device, &options)?;
         let profile = self.profile(device.info())?;
-        let limits = &device.info().limits;
-        let Allowance { mut residency, image, vector, meeting } = Allowance::of(&profile);
-        residency.max_group_size = limits.max_group_size.or(residency.max_group_size);
-        if let Some(bytes) = limits.local_arrays.or(limits.local_bytes) {
-            // What a driver states is what one group may ask for: nothing is added to it.
-            residency = Residency { local: Some(Bytes(bytes as f64)), local_granule: None, local_reserved: None, ..residency };
-        }
-        let image = image.filter(|most| *most == (0, 0)).or(limits.image_2d).or(image);
-        let allowance = Allowance { residency, image, vector, meeting };
+        let allowance = within(Allowance::of(&profile), &device.info().limits);
         Ok(Target { device, profile, allowance, passes: Passes::default(), model: Model::default() })
     }
 

@@ -14,15 +14,14 @@ mod walk;
 pub use walk::Wanted;
 
 use crate::EngineError;
-use crate::tune::{Attempt, Judge, Observer, Tuned, attempt, refused, verified};
+use crate::tune::{Attempt, Judge, Observer, Tuned, attempt, refused, verified, within};
 use crate::verify::blank;
 use fastrand::Rng;
 use warpsight_generate::parallel::each;
 use warpsight_generate::prune::Allowance;
 use warpsight_generate::{ScheduleFamily, prune};
-use warpsight_ir::occupancy::Residency;
 use warpsight_ir::sample::median;
-use warpsight_ir::{Bytes, Checked, Config, Estimate, Family, Feedback, NoEstimate, Ranked, Seconds, Status, TimeSource};
+use warpsight_ir::{Checked, Config, Estimate, Family, Feedback, NoEstimate, Ranked, Seconds, Status, TimeSource};
 use warpsight_run::sim::Sim;
 use warpsight_run::{Device, DeviceError, DeviceLimits, Init};
 
@@ -40,9 +39,7 @@ pub const LONGEST_OF_SOME: f64 = 4.0;
 
 /// What a device can launch by what it says of itself.
 pub fn launchable(limits: &DeviceLimits) -> Allowance {
-    let local = limits.local_arrays.or(limits.local_bytes).map(|bytes| Bytes(bytes as f64));
-    let residency = Residency { max_group_size: limits.max_group_size, local, ..Residency::default() };
-    Allowance { residency, image: limits.image_2d, ..Allowance::default() }
+    within(Allowance::default(), limits)
 }
 
 /// A configuration that ran.

@@ -8,11 +8,13 @@ use std::rc::Rc;
 use warpsight_generate::prune::{Allowance, prune};
 use warpsight_generate::{Layout, Passes, ScheduleFamily, Work};
 use warpsight_ir::bound::bound;
+use warpsight_ir::occupancy::Residency;
 use warpsight_ir::sample::median;
 use warpsight_ir::{
-    Checked, Config, Estimate, Family, Feedback, Kernel, KnobValue, Name, Profile, RankFamily, Ranked, Ranking, Seconds, Status, TimeSource,
+    Bytes, Checked, Config, Estimate, Family, Feedback, Kernel, KnobValue, Name, Profile, RankFamily, Ranked, Ranking, Seconds, Status,
+    TimeSource,
 };
-use warpsight_run::{Device, DeviceError, TimingSpec};
+use warpsight_run::{Device, DeviceError, DeviceLimits, TimingSpec};
 
 /// As many of the best are timed as doubt asks for: see [`Judge::top`].
 pub const AUTO: usize = 0;
@@ -44,6 +46,18 @@ pub struct Judge<'a> {
     pub top: usize,
     /// Timed runs of each.
     pub runs: u32,
+}
+
+/// What a device can run: its own limits where it states them, what is known of it otherwise.
+pub fn within(known: Allowance, limits: &DeviceLimits) -> Allowance {
+    let Allowance { mut residency, image, vector, meeting } = known;
+    residency.max_group_size = limits.max_group_size.or(residency.max_group_size);
+    if let Some(bytes) = limits.local_arrays.or(limits.local_bytes) {
+        // What a driver states is what one group may ask for: nothing is added to it.
+        residency = Residency { local: Some(Bytes(bytes as f64)), local_granule: None, local_reserved: None, ..residency };
+    }
+    let image = image.filter(|most| *most == (0, 0)).or(limits.image_2d).or(image);
+    Allowance { residency, image, vector, meeting }
 }
 
 /// How many configurations of a family are left on a device.

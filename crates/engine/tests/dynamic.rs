@@ -1,5 +1,9 @@
 //! Operators of which sizes are open: what is kept, and what it loses.
 
+mod common;
+
+use common::Doctored;
+use std::cell::Cell;
 use std::collections::HashSet;
 use warpsight_engine::dynamic::generic::Generic;
 use warpsight_engine::dynamic::{self, Kept, SLACK, Shape, Table};
@@ -10,7 +14,7 @@ use warpsight_generate::prune::{Allowance, prune};
 use warpsight_generate::{Passes, ScheduleFamily};
 use warpsight_ir::{Config, Profile, RankFamily, SizeParam, profile};
 use warpsight_predict::KernelModel;
-use warpsight_run::{Device, DeviceError, DeviceInfo, Job, JobResult, MemorySpec, Session};
+use warpsight_run::{Device, Job, JobResult};
 
 fn judge(profile: &Profile) -> Judge<'_> {
     Judge { profile, model: &KernelModel, allowance: Allowance::of(profile), passes: Passes::default(), top: 1, runs: 5 }
@@ -146,27 +150,13 @@ fn what_is_kept_is_right_at_every_size() {
     }
 }
 
-/// A device on which Programs with a size are wrong at one value of it, so many times.
-struct WrongAt {
-    device: Box<dyn Device>,
-    value: i64,
-    times: usize,
-}
-
-impl Device for WrongAt {
-    fn info(&self) -> &DeviceInfo {
-        self.device.info()
-    }
-    fn open<'a>(&'a mut self, memory: &[MemorySpec]) -> Result<Box<dyn Session + 'a>, DeviceError> {
-        self.device.open(memory)
-    }
-    fn run(&mut self, job: &Job) -> Result<JobResult, DeviceError> {
-        let mut result = self.device.run(job)?;
-        if job.launches[0].sizes == [self.value] && self.times > 0 {
-            self.times -= 1;
+/// Makes results of Programs with a size wrong at one value of it, so many times.
+fn wrong_at(value: &Cell<i64>, mut times: usize) -> impl FnMut(&Job, &mut JobResult) {
+    move |job, result| {
+        if job.launches[0].sizes == [value.get()] && times > 0 {
+            times -= 1;
             result.read[0].0.fill(0);
         }
-        Ok(result)
     }
 }
 
@@ -174,7 +164,8 @@ impl Device for WrongAt {
 #[test]
 fn a_form_that_is_right_at_its_ends_alone_is_refused() {
     let (_, device) = device();
-    let mut device = WrongAt { device, value: 0, times: usize::MAX };
+    let wrong = Cell::new(0);
+    let mut device = Doctored { device, doctor: wrong_at(&wrong, usize::MAX) };
     let read = parse_shapes("matmul m=2..24 n=16 k=8").expect("reads");
     let families: Vec<(i64, ScheduleFamily)> =
         read.all.into_iter().map(|(sizes, mut own)| (sizes[0], ScheduleFamily::new(own.steps.remove(0)))).collect();
@@ -188,7 +179,7 @@ fn a_form_that_is_right_at_its_ends_alone_is_refused() {
         for generic in Generic::of(&size, &all) {
             let Some(form) = generic.simpler.iter().find(|form| form.len() >= 3).cloned() else { continue };
             let mut kept = |value: i64| {
-                device.value = value;
+                wrong.set(value);
                 let mut own = generic.clone();
                 dynamic::simpler(&mut own, &all, &mut device, &mut rng()).expect("a device");
                 own
@@ -216,7 +207,8 @@ fn a_wrong_program_with_a_size_does_not_condemn_its_configuration() {
     assert!(before.generic.is_some() && right.rejected.is_empty());
     let is_own = |shape: &Shape| before.meant.at(shape, &right.shapes).as_ref() == Some(&shape.ranked[0].config);
     assert!(right.shapes.iter().any(is_own));
-    let table = table_on(text, &mut WrongAt { device: device().1, value: 17, times: 1 });
+    let at = Cell::new(17);
+    let table = table_on(text, &mut Doctored { device: device().1, doctor: wrong_at(&at, 1) });
     let rejected: Vec<_> = table.rejected.iter().map(|own| (&own.0, own.1.starts_with("at [17]: "))).collect();
     assert_eq!(rejected, [(&before.meant.words(&right.shapes), true)]);
     for (own, before) in table.shapes.iter().zip(&right.shapes) {

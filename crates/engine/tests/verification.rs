@@ -1,5 +1,9 @@
 //! Verification finds planted faults.
 
+mod common;
+
+use common::Doctored;
+use std::collections::BTreeMap;
 use warpsight_engine::tune::{self, Judge};
 use warpsight_engine::verify::{TOLERANCE_F32, Trial, Wrong, check_operator, tolerance};
 use warpsight_generate::operators::parse_operator;
@@ -143,32 +147,15 @@ fn what_failed_before_is_not_tried_again() {
     let wanted =
         [format!("kernel `{name}` failed here before: killed by signal 11"), format!("kernel `{name}` failed here before: error: no")];
     assert_eq!(told, wanted);
+    // So is what fails meanwhile, the first time it is tried.
+    let mut device = Remembered::new(Box::new(Bad { inner: simulator(), jobs: 0 }), BTreeMap::new());
+    let (program, layouts) = (family.finish(&ranked[0].config).expect("lowers"), family.layouts(&ranked[0].config).expect("legal"));
+    let job = Trial::new(family.expr(), &layouts, &mut fastrand::Rng::with_seed(6)).job(&program, None);
+    assert!(matches!(device.run(&job), Err(DeviceError::Build { .. })));
+    assert!(matches!(device.run(&job), Err(DeviceError::Before { .. })));
 }
 
 /// A device that keeps registers in memory for the first so many kernels, and says that it counts 80 of each.
-struct Short {
-    inner: Box<dyn Device>,
-    spilling: usize,
-}
-
-impl Device for Short {
-    fn info(&self) -> &DeviceInfo {
-        self.inner.info()
-    }
-    fn open<'a>(&'a mut self, memory: &[MemorySpec]) -> Result<Box<dyn Session + 'a>, DeviceError> {
-        self.inner.open(memory)
-    }
-    fn run(&mut self, job: &Job) -> Result<JobResult, DeviceError> {
-        let mut result = self.inner.run(job)?;
-        let spills = self.spilling > 0;
-        self.spilling = self.spilling.saturating_sub(1);
-        for own in &mut result.feedback {
-            (own.registers, own.private_bytes, own.spill_bytes) = (Some(80), Some(if spills { 64 } else { 0 }), None);
-        }
-        Ok(result)
-    }
-}
-
 #[test]
 fn kernels_that_spill_give_way() {
     let family = conv();
@@ -178,7 +165,15 @@ fn kernels_that_spill_give_way() {
     let judge = Judge { profile: &profile, model: &KernelModel, allowance, passes: Passes::default(), top: 1, runs: 1 };
     let (_, ranked) = tune::rank(&family, family.configs(), &judge).expect("ranks");
     let chosen = |spilling: usize, others: &[warpsight_ir::Ranked], limit: &mut Option<u32>| {
-        let mut device = Short { inner: simulator(), spilling };
+        let mut left = spilling;
+        let doctor = |_: &Job, result: &mut JobResult| {
+            let spills = left > 0;
+            left = left.saturating_sub(1);
+            for own in &mut result.feedback {
+                (own.registers, own.private_bytes, own.spill_bytes) = (Some(80), Some(if spills { 64 } else { 0 }), None);
+            }
+        };
+        let mut device = Doctored { device: simulator(), doctor };
         let again = |tight: &Judge| {
             *limit = tight.allowance.residency.max_registers;
             Ok(others.to_vec())

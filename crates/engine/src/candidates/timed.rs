@@ -32,16 +32,16 @@ pub fn choose(
     let predicted = |own: &Considered| own.time.filter(|_| own.whole).map(|time| time.0);
     let first = chosen.considered.iter().find(|own| own.name == chosen.taken.name).and_then(predicted);
     let Some(most) = first.filter(|_| device.info().clock.is_some()).map(|first| CLOSE * first) else { return Ok(chosen) };
-    let mut close: Vec<usize> = (0..chosen.considered.len()).collect();
-    close.retain(|&own| predicted(&chosen.considered[own]).is_some_and(|time| time <= most));
-    close.sort_by(|&a, &b| predicted(&chosen.considered[a]).unwrap_or(most).total_cmp(&predicted(&chosen.considered[b]).unwrap_or(most)));
+    let all = chosen.considered.iter().enumerate().filter_map(|(position, own)| Some((predicted(own)?, position)));
+    let mut close: Vec<(f64, usize)> = all.filter(|own| own.0 <= most).collect();
+    close.sort_by(|a, b| a.0.total_cmp(&b.0));
     close.truncate(MOST);
     if close.len() < 2 {
         return Ok(chosen);
     }
     let all = offered(operator, offer);
     let mut least = f64::INFINITY;
-    for position in close {
+    for (_, position) in close {
         let name = chosen.considered[position].name;
         if !goes_on(name) {
             return Err(EngineError::Interrupted);

@@ -10,7 +10,7 @@ use warpsight_engine::verify::Trial;
 use warpsight_generate::{Layout, Place, Role, ScheduleFamily};
 use warpsight_ir::derive::local_bytes;
 use warpsight_ir::{Bindings, Checked, Config, Family, KnobValue, interpret};
-use warpsight_run::{Contents, Device, Job, JobResult};
+use warpsight_run::{Contents, Device, DeviceError, DeviceInfo, Job, JobResult, MemorySpec, Session};
 
 /// One expression of an operator, a configuration of it, and data.
 pub struct Case {
@@ -120,4 +120,24 @@ pub fn selected(network: &Network, places: &[Place], rng: &mut Rng) -> Option<Se
 pub fn skip(missing: &str) {
     assert!(std::env::var("CI").as_deref() != Ok("true"), "{missing}, and CI=true");
     eprintln!("skipped: {missing}");
+}
+
+/// A device whose results are changed: by whatever this does to what the device said of a job.
+pub struct Doctored<F> {
+    pub device: Box<dyn Device>,
+    pub doctor: F,
+}
+
+impl<F: FnMut(&Job, &mut JobResult)> Device for Doctored<F> {
+    fn info(&self) -> &DeviceInfo {
+        self.device.info()
+    }
+    fn open<'a>(&'a mut self, memory: &[MemorySpec]) -> Result<Box<dyn Session + 'a>, DeviceError> {
+        self.device.open(memory)
+    }
+    fn run(&mut self, job: &Job) -> Result<JobResult, DeviceError> {
+        let mut result = self.device.run(job)?;
+        (self.doctor)(job, &mut result);
+        Ok(result)
+    }
 }

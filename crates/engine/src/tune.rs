@@ -25,6 +25,8 @@ pub const DOUBTFUL: f64 = 0.05;
 
 /// How many more candidates are tried when the chosen ones turn out wrong on this driver.
 const FALLBACKS: usize = 8;
+/// Where all of these do, too, others are sought among so many.
+const FURTHER: usize = 256;
 
 /// Whether a pick is expected to lose more than [`DOUBTFUL`], or nobody knows.
 pub fn is_doubtful(expected_loss: Option<f64>) -> bool {
@@ -356,6 +358,29 @@ pub fn choose(
     rng: &mut Rng,
     observe: &mut Observer,
 ) -> Result<Tuned, EngineError> {
+    first_right(family, ranked, judge, device, rng, observe)?.map_err(|failures| nothing_verified(family, failures))
+}
+
+/// Configurations that were refused or wrong, with the reasons.
+type Failures = Vec<(BTreeMap<Name, KnobValue>, String)>;
+
+fn nothing_verified(family: &ScheduleFamily, failures: Failures) -> EngineError {
+    EngineError::NothingVerified {
+        name: family.name().to_string(),
+        tried: failures.len(),
+        first: failures.into_iter().next().map_or_else(|| "no configuration fits the device".to_owned(), |own| own.1),
+    }
+}
+
+/// What [`choose`] does; where nothing is right, why.
+fn first_right(
+    family: &ScheduleFamily,
+    ranked: &[Ranked],
+    judge: &Judge,
+    device: &mut dyn Device,
+    rng: &mut Rng,
+    observe: &mut Observer,
+) -> Result<Result<Tuned, Failures>, EngineError> {
     check_limits(family.expr(), &device.info().limits)?;
     let mut best: Option<Tuned> = None;
     let mut right = 0;
@@ -379,18 +404,14 @@ pub fn choose(
             Err(reason) => failures.push((family.space().describe(&candidate.config), reason)),
         }
     }
-    match best.or(spilling) {
+    Ok(match best.or(spilling) {
         Some(best) => Ok(Tuned { rejected: failures, expected_loss, ..best }),
-        None => Err(EngineError::NothingVerified {
-            name: family.name().to_string(),
-            tried: failures.len(),
-            first: failures.into_iter().next().map_or_else(|| "no configuration fits the device".to_owned(), |f| f.1),
-        }),
-    }
+        None => Err(failures),
+    })
 }
 
 /// The same; where no configuration of the list has registers for all of its values, once more among those that need fewer by as much as the device
-/// counts more than the model, which `again` lists.
+/// counts more than the model, which `again` lists; where none works on this driver, among the [`FURTHER`] best those that are least like what failed.
 pub fn choose_fitting(
     family: &ScheduleFamily,
     ranked: &[Ranked],
@@ -400,7 +421,14 @@ pub fn choose_fitting(
     observe: &mut Observer,
     again: impl FnOnce(&Judge) -> Result<Vec<Ranked>, EngineError>,
 ) -> Result<Tuned, EngineError> {
-    let first = choose(family, ranked, judge, device, rng, observe)?;
+    let first = match first_right(family, ranked, judge, device, rng, observe)? {
+        Ok(first) => first,
+        Err(failures) => {
+            let list = again(&Judge { top: FURTHER, ..*judge })?;
+            let unlike = choose_unlike(family, (ranked, list), failures, judge, (device, rng), observe)?;
+            return unlike.map_err(|failures| nothing_verified(family, failures));
+        }
+    };
     let Some(most) = first.fewer_registers(judge).filter(|_| first.feedback.spills()) else { return Ok(first) };
     let mut allowance = judge.allowance;
     allowance.residency.max_registers = Some(most);
@@ -411,6 +439,31 @@ pub fn choose_fitting(
         Ok(_) | Err(EngineError::NothingVerified { .. }) => Ok(first),
         Err(error) => Err(error),
     }
+}
+
+/// The first that works of a longer list, each the one that shares the fewest knobs with what failed: what a driver cannot do (a width of vectors,
+/// images, local memory) it cannot do in all that is like it, and the best are alike.
+fn choose_unlike(
+    family: &ScheduleFamily,
+    (tried, mut list): (&[Ranked], Vec<Ranked>),
+    mut failures: Failures,
+    judge: &Judge,
+    (device, rng): (&mut dyn Device, &mut Rng),
+    observe: &mut Observer,
+) -> Result<Result<Tuned, Failures>, EngineError> {
+    let mut tried: Vec<Config> = tried.iter().map(|own| own.config.clone()).collect();
+    list.retain(|own| !tried.contains(&own.config));
+    for _ in 0..FALLBACKS {
+        let shared = |config: &Config| tried.iter().map(|other| config.0.iter().zip(&other.0).filter(|(a, b)| a == b).count()).max();
+        let Some(next) = (0..list.len()).min_by_key(|&at| shared(&list[at].config)) else { break };
+        let next = list.remove(next);
+        match attempt(family, &next, judge, device, rng, observe)? {
+            Ok(tuned) => return Ok(Ok(Tuned { rejected: failures, ..tuned })),
+            Err(reason) => failures.push((family.space().describe(&next.config), reason)),
+        }
+        tried.push(next.config);
+    }
+    Ok(Err(failures))
 }
 
 impl Tuned {

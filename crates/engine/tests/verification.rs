@@ -9,9 +9,9 @@ use warpsight_engine::verify::{TOLERANCE_F32, Trial, Wrong, check_operator, tole
 use warpsight_generate::operators::parse_operator;
 use warpsight_generate::prune::Allowance;
 use warpsight_generate::{Passes, ScheduleFamily};
-use warpsight_ir::{Checked, Expr, Family, Program, Status, Stmt, profile};
+use warpsight_ir::{Checked, Config, Expr, Family, Program, Status, Stmt, profile};
 use warpsight_predict::KernelModel;
-use warpsight_run::{Device, DeviceError, DeviceInfo, DeviceLimits, Job, JobResult, MemorySpec, Remembered, Session};
+use warpsight_run::{Code, Device, DeviceError, DeviceInfo, DeviceLimits, Job, JobResult, MemorySpec, Remembered, Session};
 
 fn simulator() -> Box<dyn Device> {
     warpsight_run::open("sim:adreno640", &warpsight_run::Options::default()).expect("the simulator is always there")
@@ -122,6 +122,56 @@ fn the_next_best_is_taken() {
     .expect("the fourth is right");
     assert_eq!(tuned.config, ranked[3].config);
     assert!(matches!(seen[..], [Status::BuildFailed(_), Status::Wrong(_), Status::DeviceLost(_), Status::Done]), "{seen:?}");
+}
+
+/// A driver that refuses whatever has a word in its text.
+struct Refuses {
+    inner: Box<dyn Device>,
+    word: &'static str,
+}
+
+impl Device for Refuses {
+    fn info(&self) -> &DeviceInfo {
+        self.inner.info()
+    }
+    fn open<'a>(&'a mut self, memory: &[MemorySpec]) -> Result<Box<dyn Session + 'a>, DeviceError> {
+        self.inner.open(memory)
+    }
+    fn run(&mut self, job: &Job) -> Result<JobResult, DeviceError> {
+        let refused = job.programs.iter().any(|code| matches!(code, Code::Program(own) if own.to_string().contains(self.word)));
+        if refused {
+            return Err(DeviceError::Build { program: 0, kernel: "conv".into(), log: "error: no".into(), line: None });
+        }
+        self.inner.run(job)
+    }
+}
+
+/// Where a driver can do nothing that is like the best, what is least like them is tried, not more of the same.
+#[test]
+fn what_is_unlike_all_that_failed_is_tried() {
+    let family = conv();
+    let profile = profile::builtin("adreno640").expect("is there").expect("parses");
+    let judge =
+        Judge { profile: &profile, model: &KernelModel, allowance: Allowance::default(), passes: Passes::default(), top: 1, runs: 1 };
+    let (_, ranked) = tune::rank_all(&family, &judge).expect("ranks");
+    let images = |config: &Config| family.places(config).expect("legal").iter().any(|place| place.is_image());
+    assert!(ranked.iter().all(|own| images(&own.config)), "all that are tried first have images");
+    let chosen = |word: &'static str, seen: &mut usize| {
+        let mut device = Refuses { inner: simulator(), word };
+        let again = |deep: &Judge| Ok(tune::rank_all(&family, deep)?.1);
+        let mut observe = |_: &tune::Attempt| {
+            *seen += 1;
+            Ok(())
+        };
+        tune::choose_fitting(&family, &ranked, &judge, &mut device, &mut fastrand::Rng::with_seed(6), &mut observe, again)
+    };
+    let mut seen = 0;
+    let found = chosen("image", &mut seen).expect("buffers work");
+    assert!(!images(&found.config));
+    assert!(seen <= ranked.len() + 4, "{seen} of {} were tried", ranked.len());
+    assert_eq!(found.rejected.len() + 1, seen, "every failure is told");
+    let nothing = chosen("{", &mut seen).err().map(|error| error.to_string()).unwrap_or_default();
+    assert!(nothing.contains(&format!("({} tried)", ranked.len() + 8)), "{nothing}");
 }
 
 /// What failed before is passed over without being tried, or stored once more.

@@ -93,7 +93,8 @@ impl Model {
         for input in self.input_protos() {
             let found = element_type(input);
             let read = tensor_proto::DataType::try_from(found).ok();
-            let read = read.filter(|kind| *kind == tensor_proto::DataType::Float || is_int(*kind) == Some(true));
+            // Kernels compute in single precision: what is of a wider type they cannot take, what is of a narrower one they hold.
+            let read = read.filter(|kind| *kind != tensor_proto::DataType::Double && is_int(*kind).is_some());
             let wrong = || GraphError::WrongType { tensor: input.name.clone(), found: type_name(found.into()), expected: "float32" };
             kinds.push(read.ok_or_else(wrong)?);
         }

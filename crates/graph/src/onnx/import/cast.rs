@@ -16,8 +16,12 @@ use warpsight_ir::interpret::rounded;
 impl Importer {
     pub(super) fn cast(&mut self, view: NodeView<'_>) -> Result<Value, GraphError> {
         let number = view.int("to", 0)?;
-        let known = i32::try_from(number).ok().and_then(|n| DataType::try_from(n).ok()).and_then(|to| Some((to, is_int(to)?)));
-        let (to, whole) = known.ok_or_else(|| view.unsupported(format!("target type {}", type_name(number))))?;
+        let known = i32::try_from(number).ok().and_then(|n| DataType::try_from(n).ok());
+        self.cast_to(view, known.ok_or_else(|| view.unsupported(format!("target type {}", type_name(number))))?)
+    }
+
+    pub(super) fn cast_to(&mut self, view: NodeView<'_>, to: DataType) -> Result<Value, GraphError> {
+        let whole = is_int(to).ok_or_else(|| view.unsupported(format!("target type {}", to.as_str_name())))?;
         match (self.value(view, 0)?.clone(), whole) {
             (Value::Ints(ints), true) => {
                 let values = ints.values.iter().map(|&v| wrapped(to, v).ok_or_else(|| out_of_range(view, v, to)));

@@ -9,44 +9,31 @@ use warpsight_generate::operators::ReduceKind;
 
 impl Importer {
     /// A number beside tensors.
-    fn held_number(&mut self, name: &str, value: f64) -> TensorId {
+    pub(super) fn held_number(&mut self, name: &str, value: f64) -> TensorId {
         self.graph.add_constant(format!("{name}.{value}"), vec![], Origin::Constant, vec![value])
     }
 
-    fn mapped(&mut self, view: NodeView<'_>, name: &str, function: Function, x: TensorId) -> Result<TensorId, GraphError> {
+    pub(super) fn mapped(&mut self, view: NodeView<'_>, name: &str, function: Function, x: TensorId) -> Result<TensorId, GraphError> {
         let shape = self.shape(x).to_vec();
         self.emit_part(view, name, Op::Unary(function), vec![x], shape)
     }
 
     /// Of the shape of the first one.
-    fn paired(&mut self, view: NodeView<'_>, name: &str, op: Arithmetic, pair: [TensorId; 2]) -> Result<TensorId, GraphError> {
+    pub(super) fn paired(&mut self, view: NodeView<'_>, name: &str, op: Arithmetic, pair: [TensorId; 2]) -> Result<TensorId, GraphError> {
         let shape = self.shape(pair[0]).to_vec();
+        if super::broadcast(view, &shape, self.shape(pair[1]))? != shape {
+            return Err(view.bad(format!("a tensor of shape {:?} does not broadcast to {shape:?}", self.shape(pair[1]))));
+        }
         self.emit_part(view, name, Op::Binary(op), pair.to_vec(), shape)
     }
 
     /// x where positive, else a slope of each element's own times x.
     pub(super) fn sloped(&mut self, view: NodeView<'_>) -> Result<Value, GraphError> {
         let (x, slope, stem) = (self.data(view, 0)?, self.data(view, 1)?, view.proto.output[0].clone());
-        let shape = self.shape(x).to_vec();
-        if super::broadcast(view, &shape, self.shape(slope))? != shape {
-            return Err(view.bad(format!("slopes of shape {:?} do not broadcast to {shape:?}", self.shape(slope))));
-        }
         let above = self.mapped(view, &format!("{stem}.above"), Function::Relu, x)?;
         let below = self.mapped(view, &format!("{stem}.below"), Function::Clip(f64::NEG_INFINITY, 0.0), x)?;
         let below = self.paired(view, &format!("{stem}.sloped"), Arithmetic::Mul, [below, slope])?;
         self.paired(view, &stem, Arithmetic::Add, [above, below]).map(Value::Tensor)
-    }
-
-    /// x where positive, else α · (eˣ − 1).
-    pub(super) fn elu(&mut self, view: NodeView<'_>) -> Result<Value, GraphError> {
-        let (x, stem, alpha) = (self.data(view, 0)?, view.proto.output[0].clone(), view.float("alpha", 1.0)?);
-        let above = self.mapped(view, &format!("{stem}.above"), Function::Relu, x)?;
-        let below = self.mapped(view, &format!("{stem}.below"), Function::Clip(f64::NEG_INFINITY, 0.0), x)?;
-        let power = self.mapped(view, &format!("{stem}.power"), Function::Exp, below)?;
-        let (one, alpha) = (self.held_number(&stem, 1.0), self.held_number(&stem, alpha));
-        let rest = self.paired(view, &format!("{stem}.rest"), Arithmetic::Sub, [power, one])?;
-        let rest = self.paired(view, &format!("{stem}.scaled"), Arithmetic::Mul, [rest, alpha])?;
-        self.paired(view, &stem, Arithmetic::Add, [above, rest]).map(Value::Tensor)
     }
 
     /// ln(1 + eˣ), as max(x, 0) + ln(1 + e⁻ˡˣˡ), which is finite where x is.

@@ -4,7 +4,7 @@ use super::{Importer, IntTensor, Value, broadcast};
 use crate::error::GraphError;
 use crate::graph::op::{Arithmetic, Function, Op};
 use crate::onnx::attributes::NodeView;
-use crate::onnx::literal::{is_int, wrapped};
+use crate::onnx::literal::is_int;
 use crate::onnx::proto::tensor_proto::DataType;
 
 impl Importer {
@@ -30,6 +30,14 @@ impl Importer {
 
     /// Bounds are attributes before opset 11, inputs since. One that is no number is none.
     pub(super) fn clip(&mut self, view: NodeView<'_>) -> Result<Value, GraphError> {
+        let computed = |value: Option<&Value>| match value {
+            Some(Value::Tensor(id)) => self.graph.tensor(*id).constant.is_none(),
+            Some(Value::Ints(_)) => true,
+            None => false,
+        };
+        if self.is_whole(view, 0)? || computed(self.optional(view, 1)?) || computed(self.optional(view, 2)?) {
+            return self.bounded(view);
+        }
         let bound = |position: usize, name: &str, default: f64| -> Result<f64, GraphError> {
             let bound = match self.constant_scalar(view, position)? {
                 Some(value) => value,
@@ -43,14 +51,17 @@ impl Importer {
 
     pub(super) fn power(&mut self, view: NodeView<'_>) -> Result<Value, GraphError> {
         let exponent = match self.value(view, 1)? {
-            Value::Ints(IntTensor { values, .. }) if values.len() == 1 => values[0] as f64,
-            Value::Ints(_) => return Err(view.unsupported("an exponent that is not one number")),
-            Value::Tensor(_) => self.constant_scalar(view, 1)?.ok_or_else(|| view.bad("input 1 is missing"))?,
+            Value::Ints(IntTensor { values, .. }) if values.len() == 1 => Some(values[0] as f64),
+            Value::Ints(_) => None,
+            Value::Tensor(id) => match self.graph.tensor(*id).constant.as_deref() {
+                Some([value]) => Some(*value),
+                _ => None,
+            },
         };
-        if crate::graph::shapes::power(exponent) {
-            return self.function(view, Function::Power(exponent));
+        match exponent.filter(|own| crate::graph::shapes::power(*own)) {
+            Some(exponent) => self.function(view, Function::Power(exponent)),
+            None => self.any_power(view),
         }
-        Err(view.unsupported(format!("exponent {exponent} (whole numbers from -8 to 8, and ±0.5)")))
     }
 
     /// Two inputs, or any number for Min, Max and Sum.
@@ -88,32 +99,22 @@ impl Importer {
 
     /// The same on known whole numbers.
     pub(super) fn integers(&self, view: NodeView<'_>, op: Arithmetic, a: &IntTensor, b: &IntTensor) -> Result<IntTensor, GraphError> {
-        let shape = broadcast(view, &a.shape, &b.shape)?;
-        self.may_spread(view, 3, &shape)?;
-        let (a, b) = (&*a.spread(view, &shape)?, &*b.spread(view, &shape)?);
         let truth = matches!(op, Arithmetic::Equal | Arithmetic::And | Arithmetic::Or);
         if a.kind != b.kind || a.kind == DataType::Bool && !truth {
             return Err(view.bad(format!("whole numbers of types {} and {}", a.kind.as_str_name(), b.kind.as_str_name())));
         }
-        let value = |i: usize| {
-            let (x, y) = (a.values[i], b.values[i]);
-            let result = match op {
-                Arithmetic::Add => x.checked_add(y),
-                Arithmetic::Sub => x.checked_sub(y),
-                Arithmetic::Mul => x.checked_mul(y),
-                Arithmetic::Div | Arithmetic::Quotient => x.checked_div(y),
-                Arithmetic::Min => Some(x.min(y)),
-                Arithmetic::Max => Some(x.max(y)),
-                Arithmetic::Less => Some((x < y).into()),
-                Arithmetic::LessOrEqual => Some((x <= y).into()),
-                Arithmetic::Equal => Some((x == y).into()),
-                Arithmetic::And => Some((x != 0 && y != 0).into()),
-                Arithmetic::Or => Some((x != 0 || y != 0).into()),
-            };
-            let kept = result.filter(|&v| wrapped(a.kind, v) == Some(v));
-            kept.ok_or_else(|| view.bad(format!("{op:?} of {x} and {y} has no value of type {}", a.kind.as_str_name())))
-        };
-        let values = (0..a.values.len()).map(value).collect::<Result<_, _>>()?;
-        Ok(IntTensor { shape, values, kind: a.kind })
+        self.zipped(view, &format!("{op:?}"), a, b, |x, y| match op {
+            Arithmetic::Add => x.checked_add(y),
+            Arithmetic::Sub => x.checked_sub(y),
+            Arithmetic::Mul => x.checked_mul(y),
+            Arithmetic::Div | Arithmetic::Quotient => x.checked_div(y),
+            Arithmetic::Min => Some(x.min(y)),
+            Arithmetic::Max => Some(x.max(y)),
+            Arithmetic::Less => Some((x < y).into()),
+            Arithmetic::LessOrEqual => Some((x <= y).into()),
+            Arithmetic::Equal => Some((x == y).into()),
+            Arithmetic::And => Some((x != 0 && y != 0).into()),
+            Arithmetic::Or => Some((x != 0 || y != 0).into()),
+        })
     }
 }

@@ -1,4 +1,4 @@
-//! Arrays as NumPy stores them: its format 1.0 to 3.0, `f32`, `f64`, whole numbers and truth values, little-endian, in C order.
+//! Arrays as NumPy stores them: its format 1.0 to 3.0, `f16`, `f32`, `f64`, whole numbers and truth values, little-endian, in C order.
 
 /// What files begin with.
 const MAGIC: &[u8] = b"\x93NUMPY";
@@ -25,6 +25,11 @@ pub fn read(bytes: &[u8], shape: &[i64]) -> Result<Vec<f32>, String> {
         "<f8" => (data.as_chunks().0.iter().map(|b| f64::from_le_bytes(*b) as f32).collect(), 8),
         "<i8" => (whole(data.as_chunks().0.iter().map(|b| i64::from_le_bytes(*b)))?, 8),
         "<i4" => (whole(data.as_chunks().0.iter().map(|b| i32::from_le_bytes(*b).into()))?, 4),
+        "<u4" => (whole(data.as_chunks().0.iter().map(|b| u32::from_le_bytes(*b).into()))?, 4),
+        "<i2" => (whole(data.as_chunks().0.iter().map(|b| i16::from_le_bytes(*b).into()))?, 2),
+        "<u2" => (whole(data.as_chunks().0.iter().map(|b| u16::from_le_bytes(*b).into()))?, 2),
+        "<f2" => (data.as_chunks().0.iter().map(|b| half::f16::from_le_bytes(*b).to_f32()).collect(), 2),
+        "|i1" => (whole(data.iter().map(|&b| i8::from_le_bytes([b]).into()))?, 1),
         "|b1" | "|u1" => (whole(data.iter().map(|&b| b.into()))?, 1),
         other => return Err(format!("the array holds `{other}`, not float32")),
     };
@@ -195,6 +200,10 @@ mod tests {
         let longs = |a: i64, b: i64| [a.to_le_bytes(), b.to_le_bytes()].concat();
         assert_eq!(of("<i8", &longs(-3, 1 << 24)), Ok(vec![-3.0, 16_777_216.0]));
         assert_eq!(of("<i4", &[7, 0, 0, 0, 255, 255, 255, 255]), Ok(vec![7.0, -1.0]));
+        assert_eq!(of("<i2", &[7, 0, 255, 255]), Ok(vec![7.0, -1.0]));
+        assert_eq!(of("<u2", &[7, 0, 255, 255]), Ok(vec![7.0, 65535.0]));
+        assert_eq!(of("|i1", &[7, 255]), Ok(vec![7.0, -1.0]));
+        assert_eq!(of("<f2", &[0, 0x3c, 0, 0xc1]), Ok(vec![1.0, -2.5]));
         assert_eq!(of("|b1", &[1, 0]), Ok(vec![1.0, 0.0]));
         let beyond = "the array holds 16777217, which float32 does not: whole numbers are read up to 16777216";
         assert_eq!(of("<i8", &longs(1, (1 << 24) + 1)), Err(beyond.to_owned()));

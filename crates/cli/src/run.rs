@@ -27,7 +27,7 @@ use warpsight_predict::KernelModel;
 pub struct Args {
     /// An ONNX model.
     model: PathBuf,
-    /// An input, from an `.npy` file (float32 or float64) or a picture; may be repeated.
+    /// An input, from an `.npy` file (floats, whole numbers or truth values) or a picture; may be repeated.
     #[arg(long, value_name = "NAME=FILE", required = true)]
     input: Vec<String>,
     /// Folder for the outputs.

@@ -178,7 +178,7 @@ fn choose(family: &ScheduleFamily, wanted: &BTreeMap<Name, KnobValue>, judge: &J
         };
         let values: Vec<String> = match &knob.labels[..] {
             [] => knob.values.iter().map(ToString::to_string).collect(),
-            labels => labels.iter().map(ToString::to_string).collect(),
+            _ => knob.names().map(ToString::to_string).collect(),
         };
         if !values.contains(&value.to_string()) {
             return Err(Failure::input(format!("knob `{name}` cannot be {value}")).help(format!("it can be {}", values.join(", "))));
@@ -188,6 +188,10 @@ fn choose(family: &ScheduleFamily, wanted: &BTreeMap<Name, KnobValue>, judge: &J
         let described = space.describe(config);
         wanted.iter().all(|(name, value)| described.get(name) == Some(value))
     };
+    // What has all knobs may have values that no walk of the space comes by.
+    if let Some(own) = space.parse(wanted).filter(|own| family.layouts(own).is_ok()) {
+        return Ok(own);
+    }
     let mut matching = family.configs().filter(fits);
     let first = [matching.next(), matching.next()];
     if let [Some(only), None] = first {

@@ -46,7 +46,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         let start = now()?;
         let family = ScheduleFamily::new(operator.steps.into_iter().next().ok_or("no expression")?);
         let opened = now()?;
-        let own: Vec<Config> = family.drawn(seed, MOST * configs, allowance.meeting, |_| true).take(configs + configs / 4).collect();
+        let own: Vec<Config> = family.drawn(seed, MOST * configs, allowance.meeting, |_| true, &[]).take(configs + configs / 4).collect();
         let drawn = now()?;
         let mut ranking = KernelModel.ranking(&family, &on, exact)?;
         let mut pruned = prune(&family, own.into_iter(), &allowance);

@@ -36,7 +36,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         for (kind, configs) in all {
             let Ok((_, ranked)) = tune::rank(&family, configs.into_iter(), &judge) else { continue };
             let Some(best) = ranked.first() else { continue };
-            let own = found.get(&kind).map(|own| own.0 * 1e6);
+            let own = found.get(&kind).map(|own| own.estimate.time.0 * 1e6);
             println!(
                 "{kind:?}: {:.1} us ranked, {own:.1?} searched; {:?}",
                 best.estimate.time.0 * 1e6,

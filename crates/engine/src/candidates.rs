@@ -3,6 +3,7 @@
 pub mod timed;
 
 use crate::EngineError;
+use crate::elsewhere::GAIN;
 use crate::found::Found;
 use crate::sequence::{Kernels, Outer};
 use crate::tune::Judge;
@@ -10,9 +11,6 @@ use crate::verify::{check_operator, tolerance};
 use warpsight_generate::{Candidate, Operator, Place, TensorExpr, candidates};
 use warpsight_ir::{Seconds, TimeSource};
 use warpsight_run::DeviceLimits;
-
-/// What a sequence has to take of the time of the operator as it is to be taken instead: more than samples and counts are off by.
-pub(crate) const GAIN: f64 = 0.95;
 
 /// What may be taken.
 #[derive(Clone, Copy)]

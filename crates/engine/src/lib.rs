@@ -20,6 +20,7 @@
 
 pub mod candidates;
 pub mod dynamic;
+mod elsewhere;
 pub mod found;
 pub mod network;
 mod places;

@@ -4,7 +4,7 @@
 //! Which place is decided by the model, over the whole network at once (`Network::place`).
 
 use crate::EngineError;
-use crate::found::{ByPattern, Found, Pattern, pattern_of, seen};
+use crate::found::{ByPattern, Found, Pattern, pattern_of, places_of, seen};
 use crate::places::{self, Table};
 use crate::tune::{self, Candidates, Judge, Observer, Tuned};
 use crate::verify::{blank, check_limits, check_shape, filler, memory_kind};
@@ -214,7 +214,7 @@ impl<'a> Network<'a> {
         let work = |step: &Step| work(self.families[step.family].expr());
         let searched = each(&kernels, |(_, key)| {
             let family = &self.families[key.0];
-            Ok((key.clone(), tune::search_one(family, judge, |config| pattern_of(family, config).as_ref() == Some(&key.1))?))
+            Ok((key.clone(), tune::search_one(family, judge, &places_of(family.expr(), &key.1))?))
         });
         let ranked: BTreeMap<Key, Vec<Ranked>> = searched.into_iter().collect::<Result<_, EngineError>>()?;
         let first = ranked.iter().filter_map(|(key, list)| {
@@ -236,7 +236,7 @@ impl<'a> Network<'a> {
             // `place` settled on patterns that every family has.
             let list = ranked.get(&key).map_or(&[][..], Vec::as_slice);
             let observer: &mut Observer = &mut |attempt| observe(family, attempt);
-            let again = |tight: &Judge| tune::search_one(family, tight, |config| pattern_of(family, config).as_ref() == Some(&key.1));
+            let again = |tight: &Judge| tune::search_one(family, tight, &places_of(family.expr(), &key.1));
             let best = tune::choose_fitting(family, list, judge, device, rng, observer, again).map_err(|error| match error {
                 // Families are numbered; whoever reads this knows operators.
                 EngineError::NothingVerified { tried, first, .. } => EngineError::NothingVerified { name: step.name.clone(), tried, first },

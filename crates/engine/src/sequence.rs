@@ -1,7 +1,7 @@
 //! What the kernels of an operator's sequence take together, where what one hands to another lies where both have it.
 
 use crate::EngineError;
-use crate::found::{self, Found, pattern_of};
+use crate::found::{self, Found, places_of};
 use crate::places::{self, Table};
 use crate::tune::{self, Judge};
 use warpsight_generate::expr::{Tensor, TensorExpr};
@@ -100,8 +100,8 @@ impl<'a> Kernels<'a> {
         let mut sum = judge.profile.gaps(self.all.len()).0;
         for (step, seen) in self.all.iter().zip(&self.seen) {
             let family = ScheduleFamily::by((*step).clone(), judge.passes);
-            let there = |pattern: Vec<Place>| seen.iter().zip(pattern).all(|(&number, place)| !fixed(number) || places[number] == place);
-            let best = tune::search_one(&family, judge, |config| pattern_of(&family, config).is_some_and(there))?;
+            let pattern: Vec<Option<Place>> = seen.iter().map(|&number| fixed(number).then(|| places[number])).collect();
+            let best = tune::search_one(&family, judge, &places_of(step, &pattern))?;
             let Some(best) = best.first() else { return Ok(None) };
             sum += best.estimate.time.0;
         }

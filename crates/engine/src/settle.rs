@@ -1,7 +1,8 @@
 //! Which sequences a network takes in place of its operators: those by which all of its kernels take the least together, places included.
 
 use crate::EngineError;
-use crate::candidates::{Considered, GAIN, Looked, Offer, best, counts, look};
+use crate::candidates::{Considered, Looked, Offer, best, counts, look};
+use crate::elsewhere::GAIN;
 use crate::found::Found;
 use crate::network::Network;
 use crate::places::{self, Table};

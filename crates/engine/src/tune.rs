@@ -1,12 +1,13 @@
 //! One expression on one device: open the family, drop what cannot run, rank, generate the best, verify it, time it.
 
 use crate::EngineError;
+use crate::elsewhere::Elsewhere;
 use crate::verify::{Trial, Verdict, Wrong, check_limits};
 use fastrand::Rng;
 use std::collections::{BTreeMap, HashSet};
 use std::rc::Rc;
 use warpsight_generate::prune::{Allowance, prune};
-use warpsight_generate::{Layout, Passes, ScheduleFamily, Work};
+use warpsight_generate::{Layout, Passes, Place, ScheduleFamily, Work};
 use warpsight_ir::bound::bound;
 use warpsight_ir::occupancy::Residency;
 use warpsight_ir::sample::median;
@@ -160,8 +161,8 @@ pub fn rank(
     Ok((Candidates::of(pruned.left, pruned.dropped), ranking.best()?))
 }
 
-/// Ranks a whole family, the best first: as many as may be needed. Every schedule is judged with some arrangements of its work-items, and the
-/// best with all.
+/// Ranks a whole family, the best first: as many as may be needed. Every schedule is judged with some arrangements of its work-items, the
+/// best with all, and the best of these with their tensors in places that are no part of the space.
 ///
 /// # Errors
 /// Where no configuration has an estimate, why.
@@ -201,7 +202,7 @@ pub fn rank_all(family: &ScheduleFamily, judge: &Judge) -> Result<(Candidates, V
     }
     counted.add(0, elsewhere.pruned);
     counted.pruned.insert(ARRANGEMENT, total - counted.total);
-    Ok((Candidates { total, ..counted }, ranking.best()?))
+    Ok((Candidates { total, ..counted }, judge.elsewhere(family, &|_| true).put(ranking.best()?)))
 }
 
 /// A schedule with places: what it takes, coarsely, in the best of some arrangements.
@@ -231,7 +232,7 @@ const CHOOSING: Effort = Effort { judged: 4000, improved: 24 };
 /// know little of.
 const COMPARED: usize = 6;
 
-/// What the best of each kind of configuration takes that a search finds; those of no kind are left out.
+/// The best of each kind of configuration that a search finds; those of no kind are left out.
 ///
 /// # Errors
 /// What the profile lacks.
@@ -239,9 +240,9 @@ pub fn search_each<K: Ord + Clone>(
     family: &ScheduleFamily,
     judge: &Judge,
     kind: impl Fn(&Config) -> Option<K>,
-) -> Result<(Candidates, BTreeMap<K, Seconds>), EngineError> {
+) -> Result<(Candidates, BTreeMap<K, Ranked>), EngineError> {
     let mut drawn: BTreeMap<K, Vec<Config>> = BTreeMap::new();
-    for config in drawn_on(family, judge) {
+    for config in drawn_on(family, judge, &[]) {
         if let Some(own) = kind(&config) {
             drawn.entry(own).or_default().push(config);
         }
@@ -252,24 +253,28 @@ pub fn search_each<K: Ord + Clone>(
         let ranking = search(family, judge, &drawn, |other| kind(other).as_ref() == Some(&own), &COMPARING, &mut counted)?;
         // What a device can run none of has no estimate.
         let best = ranking.nearest(COMPARED).ok().and_then(|best| best.into_iter().next());
-        found.extend(best.map(|best| (own, best.estimate.time)));
+        found.extend(best.map(|best| (own, best)));
     }
     Ok((counted, found))
 }
 
-/// The best configurations of one kind that a thorough search finds, the best first: as many as may be needed.
+/// The best configurations that a thorough search finds, the best first, as many as may be needed: of those whose tensors (inputs, then output) lie
+/// where `at` says, as far as it says something, in places of the space or others.
 ///
 /// # Errors
 /// Where none has an estimate, why.
-pub fn search_one(family: &ScheduleFamily, judge: &Judge, wanted: impl Fn(&Config) -> bool) -> Result<Vec<Ranked>, EngineError> {
-    let drawn: Vec<Config> = drawn_on(family, judge).filter(&wanted).collect();
+pub fn search_one(family: &ScheduleFamily, judge: &Judge, at: &[Option<Place>]) -> Result<Vec<Ranked>, EngineError> {
+    let there = |(own, at): (&Place, &Option<Place>)| at.is_none_or(|at| at == *own);
+    let wanted = |config: &Config| family.places(config).is_some_and(|own| own.iter().zip(at).all(there));
+    let drawn: Vec<Config> = drawn_on(family, judge, at).filter(wanted).collect();
     let mut counted = Candidates { total: 0, left: 0, pruned: BTreeMap::new() };
-    Ok(search(family, judge, &drawn, wanted, &CHOOSING, &mut counted)?.best()?)
+    let ranked = search(family, judge, &drawn, wanted, &CHOOSING, &mut counted)?.best()?;
+    Ok(judge.elsewhere(family, &wanted).put(ranked))
 }
 
-/// Configurations of schedules that are drawn, in places by which a device gains.
-fn drawn_on<'a>(family: &'a ScheduleFamily, judge: &'a Judge) -> impl Iterator<Item = Config> + 'a {
-    family.drawn(SEED, DRAWN, judge.allowance.meeting, |place| judge.allowance.nowhere(place).is_none())
+/// Configurations of schedules that are drawn, in places by which a device gains, or in which tensors are wanted.
+fn drawn_on<'a>(family: &'a ScheduleFamily, judge: &'a Judge, at: &[Option<Place>]) -> impl Iterator<Item = Config> + 'a {
+    family.drawn(SEED, DRAWN, judge.allowance.meeting, |place| judge.allowance.nowhere(place).is_none(), at)
 }
 
 /// The best of drawn configurations are improved by one knob at a time until no change of one helps: far fewer are judged than there are.
@@ -319,6 +324,11 @@ impl Judge<'_> {
     /// How many of a ranking are timed, of which the first is expected to lose this.
     fn timed(&self, expected_loss: Option<f64>) -> usize {
         if self.top == AUTO && !is_doubtful(expected_loss) { 1 } else { self.most() }
+    }
+
+    /// What says what configurations take with tensors in places that are no part of their space.
+    pub(crate) fn elsewhere<'a>(&'a self, family: &'a ScheduleFamily, wanted: &'a dyn Fn(&Config) -> bool) -> Elsewhere<'a> {
+        Elsewhere { family, allowance: &self.allowance, model: self.model, profile: self.profile, wanted }
     }
 
     fn ranking<'a>(&'a self, family: &'a ScheduleFamily) -> Result<Shortlist<'a>, EngineError> {

@@ -86,8 +86,8 @@ fn no_choice_of_sequences_takes_less() {
     let apart = seconds(&with(&plan, &alone).expect("offered"), &judge, &found);
     println!("{alone:?} by themselves: {apart}");
     println!("{names:?}: {least} of {best} to {worst}, {all}, {as_it_is} as they are");
-    // Operators by themselves do not see what their neighbours lose.
-    assert!(apart > 1.01 * least && as_it_is > 1.05 * least, "{apart} {as_it_is} {least}");
+    // Operators by themselves do not see what their neighbours lose: 0.2 % where channels may lie side by side, which suits both (2 % before).
+    assert!(apart > 1.001 * least && as_it_is > 1.05 * least, "{apart} {as_it_is} {least}");
     // An operator as it is counts for 95 % of what it takes.
     assert!(all >= 16 && best > 0.0 && worst > 1.2 * best && least <= best / 0.95 + 1e-12, "{least} {best} {worst}");
 }

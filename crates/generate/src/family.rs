@@ -3,7 +3,7 @@
 use crate::expr::{Index, TensorExpr};
 use crate::kernel::{Shared, outline};
 use crate::knobs::{GROUP, Knobs, Meeting};
-use crate::layout::{Layout, Place};
+use crate::layout::{Layout, Place, is_free};
 use crate::nest::Nest;
 use crate::passes::Passes;
 use crate::program::program;
@@ -133,14 +133,23 @@ impl ScheduleFamily {
     /// Configurations of so many schedules, drawn, each in all places that are legal then: the same of equal spaces for one seed. Fewer where
     /// few of a space's combinations are legal. Work-items of a group meet for what they may only.
     pub fn sample(&self, seed: u64, schedules: usize, meeting: Meeting) -> Vec<Config> {
-        self.drawn(seed, schedules, meeting, |_| true).collect()
+        self.drawn(seed, schedules, meeting, |_| true, &[]).collect()
     }
 
-    /// The same in some places alone, each schedule drawn when it is asked for.
-    pub fn drawn(&self, seed: u64, schedules: usize, meeting: Meeting, lies: impl Fn(Place) -> bool) -> impl Iterator<Item = Config> + '_ {
+    /// The same in some places alone, each schedule drawn when it is asked for. A tensor that is said to lie somewhere (inputs, then output) may
+    /// lie there, too.
+    pub fn drawn(
+        &self,
+        seed: u64,
+        schedules: usize,
+        meeting: Meeting,
+        lies: impl Fn(Place) -> bool,
+        at: &[Option<Place>],
+    ) -> impl Iterator<Item = Config> + '_ {
         let mut rng = fastrand::Rng::with_seed(seed);
         let knobs = &self.knobs.space.knobs[..self.knobs.arranging().end];
-        let places = self.knobs.places_where(lies);
+        let places = self.knobs.places_where(lies, at);
+        let known = places.iter().flat_map(|own| &own.values).max().map_or(1, |&most| most as usize + 1);
         let draws = (0..schedules * DRAWS).filter_map(move |_| {
             let values: Vec<i32> = knobs.iter().map(|knob| knob.values[rng.usize(..knob.values.len())]).collect();
             let schedule = self.knobs.loops(&self.expr, &values)?;
@@ -148,7 +157,7 @@ impl ScheduleFamily {
             if meets && !(meeting.allows(self.knobs.meets(&values)) && Nest::can_meet(&self.expr, schedule.clone())) {
                 return None;
             }
-            let legal = self.legal(schedule);
+            let legal = self.legal(schedule, known);
             let legal = ConfigSpace::combine(&places).filter(|places| self.allows(&legal, &values, places));
             let configs: Vec<Config> = legal.map(|places| Config([&values[..], &places].concat())).collect();
             // Nothing is drawn where what is copied lies nowhere.
@@ -195,6 +204,33 @@ impl ScheduleFamily {
         found
     }
 
+    /// The legal configurations that differ from one in that a tensor lies, or all that others see do, in a place that is no part of the space; `lies`
+    /// says which of these.
+    pub fn elsewhere(&self, config: &Config, lies: impl Fn(Place) -> bool) -> Vec<Config> {
+        let Knobs { placeable, usual, .. } = &self.knobs;
+        let first = self.placing().start;
+        let further = |n: usize| placeable[n].1[usual[n]..].iter().copied().filter(|place| lies(*place));
+        let put = |into: &mut Config, n: usize, place: Place| {
+            let at = placeable[n].1.iter().position(|own| *own == place);
+            at.iter().for_each(|&at| into.0[first + n] = at as i32);
+        };
+        let seen: Vec<usize> = (0..placeable.len()).filter(|&n| !is_free(self.expr.tensor(placeable[n].0))).collect();
+        let mut found = vec![];
+        for n in 0..placeable.len() {
+            for place in further(n) {
+                let mut one = config.clone();
+                put(&mut one, n, place);
+                let mut all = one.clone();
+                seen.iter().filter(|_| seen.contains(&n)).for_each(|&other| put(&mut all, other, place));
+                found.extend([one, all]);
+            }
+        }
+        found.sort_unstable();
+        found.dedup();
+        found.retain(|own| own != config && self.with_nest(own, |_| ()).is_some());
+        found
+    }
+
     /// The configuration that means here what one of another family means there, of the same expression in another shape; `None` where none does.
     /// Groups are shapes over axes by their names: which axis is the longest may differ. What one of both has no knob for is at its first value there.
     pub fn alike(&self, other: &Self, config: &Config) -> Option<Config> {
@@ -208,7 +244,7 @@ impl ScheduleFamily {
             None => knob.values.first().copied(),
             Some(_) if &*knob.name == GROUP => self.knobs.group(&self.expr, &other.knobs.lanes(&other.expr, config)),
             Some(KnobValue::Number(n)) => knob.values.contains(n).then_some(*n),
-            Some(KnobValue::Label(l)) => knob.labels.iter().position(|own| own == l).map(|at| at as i32),
+            Some(KnobValue::Label(l)) => knob.names().position(|own| own == l).map(|at| at as i32),
         };
         let config = Config(knobs.iter().map(value).collect::<Option<_>>()?);
         self.with_nest(&config, |_| ())?;
@@ -233,7 +269,8 @@ impl ScheduleFamily {
     /// What work-items may do, and how they may be arranged in groups each time, with the places that are legal then. Work-items of
     /// a group meet for what they may only.
     pub fn works(&self, meeting: Meeting) -> impl Iterator<Item = Work> + '_ {
-        self.knobs.works(&self.expr, meeting).flat_map(|(values, arrangements)| {
+        let most = self.knobs.usual.iter().copied().max().unwrap_or(1);
+        self.knobs.works(&self.expr, meeting).flat_map(move |(values, arrangements)| {
             let mut works: Vec<Work> = vec![];
             // Which of them has the places of which arrangements.
             let mut known: Vec<(Option<Legal>, usize)> = vec![];
@@ -246,7 +283,7 @@ impl ScheduleFamily {
                     first.arrangements.push(arrangement);
                     continue;
                 }
-                let legal = self.legal(schedule);
+                let legal = self.legal(schedule, most);
                 let at = known.iter().find(|own| own.0 == legal).map(|own| own.1).unwrap_or_else(|| {
                     let places = ConfigSpace::combine(self.knobs.places()).filter(|places| self.allows(&legal, &values, places)).collect();
                     let at = works.iter().position(|work| work.places == places).unwrap_or(works.len());
@@ -283,11 +320,10 @@ impl ScheduleFamily {
         })
     }
 
-    /// Where tensors may lie under a schedule, by the number of the place, then of the tensor, which has its last place where it has fewer.
-    /// `None` where one that is in one place alone cannot be there.
-    fn legal(&self, schedule: Schedule) -> Option<Legal> {
+    /// Where tensors may lie under a schedule, by the number of the place, of so many, then of the tensor, which has its last place where it has
+    /// fewer. `None` where one that is in one place alone cannot be there.
+    fn legal(&self, schedule: Schedule, most: usize) -> Option<Legal> {
         let placeable = &self.knobs.placeable;
-        let most = placeable.iter().map(|(_, places)| places.len()).max().unwrap_or(1);
         let mut nest = Nest::placed(&self.expr, schedule);
         let legal: Legal = (0..most)
             .map(|place| {

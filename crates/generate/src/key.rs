@@ -62,7 +62,7 @@ impl ExprKey {
     pub fn with_words(&self, space: &ConfigSpace) -> Self {
         let ConfigSpace { knobs } = space;
         let mut encoder = Encoder { bytes: self.0.to_vec(), tensors: HashMap::new() };
-        encoder.list(knobs, |e, Knob { name, values, labels }| {
+        encoder.list(knobs, |e, Knob { name, values, labels, further: _ }| {
             e.text(name);
             e.list(values, |e, value| e.integer(i64::from(*value)));
             e.list(labels, |e, label| e.text(label));

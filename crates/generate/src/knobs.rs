@@ -5,7 +5,7 @@ mod offers;
 
 use crate::expr::{AxisId, Index, Tensor, TensorExpr};
 use crate::knobs::legal::meeting_pays;
-use crate::knobs::offers::{MOST_PLACES, accumulators, places, reduction_lanes, stage_trips, stages, without_rest};
+use crate::knobs::offers::{MOST_PLACES, accumulators, further, places, reduction_lanes, stage_trips, stages, without_rest};
 use crate::layout::Place;
 use crate::parts::Part;
 use crate::passes::Passes;
@@ -89,8 +89,10 @@ pub struct Knobs {
     pub deep: Option<AxisId>,
     /// The other reduction axes in order.
     pub window: Vec<AxisId>,
-    /// Tensors that may lie in several ways: positions in `inputs`, then `inputs.len()` for the output; and these ways.
+    /// Tensors that may lie in several ways: positions in `inputs`, then `inputs.len()` for the output; and these ways, those of the space first.
     pub placeable: Vec<(usize, Vec<Place>)>,
+    /// How many of them are of the space: the others configurations may have, but no walk comes by them.
+    pub usual: Vec<usize>,
     /// Orders of the rolled reduction loops, outermost first.
     pub orders: Vec<Vec<AxisId>>,
     /// Which inputs work-items of a group copy to local memory together: none first.
@@ -142,11 +144,10 @@ impl Knobs {
             let packed = part.as_ref().zip(place.packed(expr.output.shape.len()));
             packed.is_some_and(|(part, (dim, block))| part.cuts(dim, expr.output.shape.get(dim).copied().unwrap_or(0), block))
         };
-        let own = |t: usize| -> Vec<Place> {
-            places(expr, t, passes).into_iter().filter(|place| t < expr.inputs.len() || !cuts(place)).collect()
-        };
-        let mut placeable: Vec<(usize, Vec<Place>)> =
-            tensors.filter(movable).map(|(t, _)| (t, own(t))).filter(|own| own.1.len() > 1).collect();
+        let whole =
+            |t: usize, of: Vec<Place>| -> Vec<Place> { of.into_iter().filter(|place| t < expr.inputs.len() || !cuts(place)).collect() };
+        let own = |t: usize| (t, whole(t, places(expr, t, passes)));
+        let mut placeable: Vec<(usize, Vec<Place>)> = tensors.filter(movable).map(|(t, _)| own(t)).filter(|own| own.1.len() > 1).collect();
         // Of many tensors all ways together are too many to look at: the last inputs lie row by row.
         let together =
             |own: &[(usize, Vec<Place>)]| own.iter().try_fold(1_usize, |n, own| n.checked_mul(own.1.len())).unwrap_or(usize::MAX);
@@ -168,6 +169,8 @@ impl Knobs {
             }
         }
         vector_axes.extend(deep.filter(|&a| runs_along(expr, a)));
+        let usual = placeable.iter().map(|own| own.1.len()).collect();
+        placeable.iter_mut().for_each(|(t, known)| known.extend(whole(*t, further(expr, *t, passes))));
 
         let (stages, reduction_lanes) = (stages(expr, deep, &main), reduction_lanes(expr, deep));
         let stage_trips = stage_trips(expr, deep.filter(|_| stages.len() > 1));
@@ -182,6 +185,7 @@ impl Knobs {
             deep,
             window,
             placeable,
+            usual,
             orders,
             stages,
             stage_trips,
@@ -214,11 +218,12 @@ impl Knobs {
     }
 
     fn describe(&self, expr: &TensorExpr) -> Vec<Knob> {
-        let number = |name: String, values: Vec<i32>| Knob { name: name.into(), values, labels: vec![] };
+        let number = |name: String, values: Vec<i32>| Knob { name: name.into(), values, labels: vec![], further: vec![] };
         let labelled = |name: &str, labels: Vec<String>| Knob {
             name: name.into(),
             values: (0..labels.len() as i32).collect(),
             labels: labels.into_iter().map(Name::from).collect(),
+            further: vec![],
         };
         let mut knobs = vec![];
         for (i, &a) in self.main.iter().enumerate() {
@@ -261,9 +266,11 @@ impl Knobs {
         }
         knobs.push(labelled(GROUP, self.groups.iter().map(|g| g.iter().map(u32::to_string).collect::<Vec<_>>().join("x")).collect()));
         knobs.push(labelled("lanes_first", self.names(expr, &self.main[..self.main.len().min(2)])));
-        for (t, places) in &self.placeable {
+        for ((t, places), &usual) in self.placeable.iter().zip(&self.usual) {
             let Tensor { name, shape, .. } = expr.tensor(*t);
-            knobs.push(labelled(&format!("place_{name}"), places.iter().map(|place| place.label(shape.len())).collect()));
+            let mut labels: Vec<String> = places.iter().map(|place| place.label(shape.len())).collect();
+            let further = labels.split_off(usual).into_iter().map(Name::from).collect();
+            knobs.push(Knob { further, ..labelled(&format!("place_{name}"), labels) });
         }
         knobs
     }
@@ -315,7 +322,7 @@ impl Knobs {
     /// The values of the knobs before those of places; `None` of what is no configuration of this space.
     pub fn values<'c>(&self, config: &'c Config) -> Option<&'c [i32]> {
         let knobs = &self.space.knobs;
-        let known = config.0.len() == knobs.len() && knobs.iter().zip(&config.0).all(|(k, v)| k.values.contains(v));
+        let known = config.0.len() == knobs.len() && knobs.iter().zip(&config.0).all(|(k, v)| k.knows(*v));
         known.then(|| &config.0[..self.scheduled()])
     }
 
@@ -376,11 +383,12 @@ impl Knobs {
         &self.space.knobs[self.scheduled()..]
     }
 
-    /// The same with some of the places alone.
-    pub fn places_where(&self, lies: impl Fn(Place) -> bool) -> Vec<Knob> {
-        let own = self.placeable.iter().zip(self.places()).map(|((_, known), knob)| {
-            let values = knob.values.iter().copied().filter(|&value| lies(known[value as usize])).collect();
-            Knob { values, ..knob.clone() }
+    /// The same with some of the places alone, and of tensors that are said to lie somewhere with that, too.
+    pub fn places_where(&self, lies: impl Fn(Place) -> bool, at: &[Option<Place>]) -> Vec<Knob> {
+        let own = self.placeable.iter().zip(&self.usual).zip(self.places()).map(|(((t, known), &usual), knob)| {
+            let there = |place: Place| at.get(*t).is_some_and(|own| *own == Some(place));
+            let wanted = |value: &usize| *value < usual && lies(known[*value]) || there(known[*value]);
+            Knob { values: (0..known.len()).filter(wanted).map(|value| value as i32).collect(), ..knob.clone() }
         });
         own.collect()
     }

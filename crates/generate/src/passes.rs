@@ -19,10 +19,11 @@ pub enum Pass {
     /// Tensors may lie in images, and keep their logical coordinates there. Without: in buffers alone.
     SetImage,
     /// Texels of images may lie in other patterns than rows, for inputs and outputs alike: columns and blocks of 2, 4 or 8 (paper 000, section
-    /// 5: decided before all other schedules). Not by default: it is three times as many ways for each tensor to lie.
+    /// 5: decided before all other schedules). Not by default, as a part of the space: it is three times as many ways for each tensor to lie. The
+    /// best schedules are looked at there in any case ([`ScheduleFamily::elsewhere`](crate::ScheduleFamily::elsewhere)).
     Patterns,
     /// Activations may lie in further strips than blocks of channels: panels of matrices, and pictures with all channels side by side
-    /// ([`Place::Strips`](crate::Place::Strips)). Not by default: a product of two activations has 27 ways to lie in buffers, by
+    /// ([`Place::Strips`](crate::Place::Strips)). Not by default, as a part of the space, and looked at as [`Pass::Patterns`] are: a product of two activations has 27 ways to lie in buffers, by
     /// strips of one width, in place of one, and little was measured to be faster by it (docs/provenance.md, "Strips").
     Strips,
     /// What lies beside a tensor is left to the sampler of its image, which gives zero there, where every index beyond the tensor is a texel

@@ -216,6 +216,7 @@ fn words_of_configurations_count_where_they_are_asked_for() {
             name: name.into(),
             values: values.to_vec(),
             labels: labels.iter().map(|l| Name::from(*l)).collect(),
+            further: vec![],
         };
         ExprKey::of(&product).with_words(&ConfigSpace { knobs: knobs.iter().map(knob).collect() })
     };

@@ -185,7 +185,7 @@ fn what_is_drawn_for_a_device_lies_where_it_gains() {
         let family = ScheduleFamily::by(parse_operator(text).unwrap().steps.remove(0), Passes::default().set(Pass::Strips, true));
         let lies = |config: &Config| family.chosen_places(config).all(|place| allow.nowhere(place).is_none());
         let all = family.sample(3, 200, Meeting::default());
-        let drawn: Vec<Config> = family.drawn(3, 200, Meeting::default(), |place| allow.nowhere(place).is_none()).collect();
+        let drawn: Vec<Config> = family.drawn(3, 200, Meeting::default(), |place| allow.nowhere(place).is_none(), &[]).collect();
         assert_eq!(all.iter().filter(|own| lies(own)).cloned().collect::<Vec<_>>(), drawn, "{text}");
         let labels = |all: &[Config]| all.iter().any(|own| format!("{:?}", family.space().describe(own)).contains(narrow));
         assert!(labels(&all) && !labels(&drawn), "{text}");

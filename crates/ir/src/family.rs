@@ -26,6 +26,22 @@ pub struct Knob {
     pub values: Vec<i32>,
     /// Names of the values where they are no numbers.
     pub labels: Vec<Name>,
+    /// Names of further values, counted on behind those of `labels`: a configuration may have one, but no walk of the space comes by it.
+    #[serde(default)]
+    pub further: Vec<Name>,
+}
+
+impl Knob {
+    /// The names of all values, those of the space first.
+    pub fn names(&self) -> impl Iterator<Item = &Name> {
+        self.labels.iter().chain(&self.further)
+    }
+
+    /// Whether a configuration may have a value, a further one or one of the space.
+    pub fn knows(&self, value: i32) -> bool {
+        let further = self.labels.len()..self.labels.len() + self.further.len();
+        self.values.contains(&value) || usize::try_from(value).is_ok_and(|value| further.contains(&value))
+    }
 }
 
 /// A knob's value as people see it.
@@ -54,7 +70,7 @@ impl Space {
             .iter()
             .zip(&config.0)
             .map(|(knob, &value)| {
-                let shown = match knob.labels.get(value as usize) {
+                let shown = match knob.names().nth(value as usize) {
                     Some(label) => KnobValue::Label(label.clone()),
                     None => KnobValue::Number(value),
                 };
@@ -66,7 +82,7 @@ impl Space {
     pub fn parse(&self, values: &BTreeMap<Name, KnobValue>) -> Option<Config> {
         let value = |knob: &Knob| match values.get(&knob.name)? {
             KnobValue::Number(n) => knob.values.contains(n).then_some(*n),
-            KnobValue::Label(l) => knob.labels.iter().position(|x| x == l).map(|i| i as i32),
+            KnobValue::Label(l) => knob.names().position(|x| x == l).map(|i| i as i32),
         };
         self.knobs.iter().map(value).collect::<Option<_>>().map(Config)
     }
@@ -155,11 +171,12 @@ mod tests {
 
     #[test]
     fn words_from_before_a_knob() {
-        let number = |name: &str, values: &[i32]| Knob { name: name.into(), values: values.to_vec(), labels: vec![] };
+        let number = |name: &str, values: &[i32]| Knob { name: name.into(), values: values.to_vec(), labels: vec![], further: vec![] };
         let labelled = |name: &str, labels: &[&str]| Knob {
             name: name.into(),
             values: (0..labels.len() as i32).collect(),
             labels: labels.iter().map(|label| (*label).into()).collect(),
+            further: vec![],
         };
         let space = Space {
             knobs: vec![

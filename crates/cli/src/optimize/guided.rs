@@ -8,7 +8,7 @@ use crate::record::Record;
 use crate::report::{micros, out};
 use serde_json::{Value, json};
 use warpsight_engine::EngineError;
-use warpsight_engine::found::pattern_of;
+use warpsight_engine::found::{pattern_of, places_of};
 use warpsight_engine::network::{Choice, Network};
 use warpsight_engine::search::guided::{Found, Guided, Learned, Learner, Strategy};
 use warpsight_engine::search::{Reference, Search, Wanted};
@@ -117,7 +117,7 @@ impl Searched {
             let (family, kernels) = (&network.families[key.0], keys.len());
             let own = Asked { budget: asked.budget / kernels + usize::from(n < asked.budget % kernels), ..asked };
             let wanted = |config: &Config| pattern_of(family, config).as_ref() == Some(&key.1);
-            let ranked = tune::search_one(family, hands.judge, wanted)?;
+            let ranked = tune::search_one(family, hands.judge, &places_of(family.expr(), &key.1))?;
             let first: Vec<Config> = ranked.into_iter().map(|own| own.config).collect();
             let Some(mut chosen) = choice.tuned.get(key).cloned() else { continue };
             let Hands { args, judge, device, record, rng } = &mut hands;

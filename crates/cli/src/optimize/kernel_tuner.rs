@@ -304,7 +304,7 @@ fn configs(family: &ScheduleFamily, table: &Table) -> Result<Vec<(Config, f64)>,
     let config = |row: &Row| {
         let values = columns.iter().map(|&column| i32::try_from(row.values[column]).ok());
         let own = Config(values.collect::<Option<_>>()?);
-        let known = family.space().knobs.iter().zip(&own.0).all(|(knob, value)| knob.values.contains(value));
+        let known = family.space().knobs.iter().zip(&own.0).all(|(knob, value)| knob.knows(*value));
         (known && family.layouts(&own).is_ok()).then_some((own, row.seconds.0))
     };
     Ok(table.rows.iter().filter_map(config).collect())

@@ -68,9 +68,9 @@ impl Without {
 /// Passes that are not applied by default.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum With {
-    /// Texels in columns and in blocks of 2, 4 and 8, beside rows.
+    /// Texels in columns and in blocks of 2, 4 and 8, beside rows, in all of the space: by default the best schedules alone are judged there.
     Patterns,
-    /// Matrices in panels, and pictures with all channels side by side, beside rows, blocks of channels and texels.
+    /// Matrices in panels, and pictures with all channels side by side, likewise.
     Strips,
     /// Zeros around images come from their samplers where these see every index beyond a tensor, and no bound is asked for them.
     Sampler,

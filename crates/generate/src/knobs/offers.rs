@@ -64,6 +64,14 @@ pub fn places(expr: &TensorExpr, tensor: usize, passes: Passes) -> Vec<Place> {
     places
 }
 
+/// How a tensor may lie besides, if no pass leaves that out: in the places that [`Pass::Patterns`] and [`Pass::Strips`] would make a part of the
+/// space.
+pub fn further(expr: &TensorExpr, tensor: usize, passes: Passes) -> Vec<Place> {
+    let usual = places(expr, tensor, passes);
+    let all = places(expr, tensor, passes.set(Pass::Patterns, true).set(Pass::Strips, true));
+    all.into_iter().filter(|place| !usual.contains(place)).collect()
+}
+
 /// The strips that an activation may lie in: pictures in blocks of their channels, where these fill more than a half of one, or with all of them
 /// side by side; matrices in panels that are no wider than they are.
 fn strips(tensor: &Tensor, passes: Passes) -> Vec<Place> {

@@ -35,8 +35,8 @@ impl Sample {
     }
 }
 
-/// Blocks that make up less than this part of what fetches take are left out.
-const LEAST: f64 = 0.015;
+/// Mean squared error that is no error: walks are not told better than to half a percent, whatever blocks are taken.
+const EXACT: f64 = 25e-6;
 /// A fetch that takes this much longer than a hit, where no stride leaves a block of several texels, goes to a new line each time.
 const MISSES: f64 = 1.25;
 /// Why nobody knows what the cache holds where no lanes went together.
@@ -52,7 +52,10 @@ pub fn fit(samples: &[Sample], texel_bytes: u32, hit: Option<f64>) -> Option<Tex
     if seen.len() < FEWEST {
         return None;
     }
-    let (first, blocks) = thread(&seen);
+    // Straight ways of one lane come back to nothing that they left, either.
+    let straight =
+        own.iter().copied().filter(|sample| sample.lanes == 1 && sample.pattern.is_some_and(|own| own.1 <= 1) && !sample.held_out);
+    let (first, blocks) = thread(&seen.iter().copied().chain(straight).collect::<Vec<_>>());
     let mut found =
         TexelFit { texel_bytes, hit: Seconds(first), blocks, fading: 1.0, lines_unknown: Some(ALONE.into()), ..TexelFit::default() };
     // Where a line holds no two texels every step of such walks goes to another line, and nothing else shows a hit.
@@ -86,33 +89,53 @@ fn first_visits(sample: &Sample, block: Block) -> Strides {
     Strides::of(&sample.path().returns(block), |_| 1.0)
 }
 
-/// What a fetch takes that crosses nothing, and what strides to blocks take: least squares of relative errors, none negative.
+/// What a fetch takes that crosses nothing, and what strides to blocks take: least squares of relative errors, none negative, of few blocks.
+/// Many blocks are alike to walks by strides, so that those are taken which tell more than they say (Schwarz's criterion).
 fn thread(samples: &[&Sample]) -> (f64, Vec<BlockCost>) {
     let assumed = Block::assumed();
     let strides: Vec<Vec<f64>> =
         samples.iter().map(|sample| assumed.iter().map(|block| first_visits(sample, *block).any).collect()).collect();
-    let mut kept: Vec<usize> = (0..assumed.len()).collect();
-    loop {
-        let columns = kept.len() + 1;
+    let walks = samples.len() as f64;
+    // Seconds without a stride and of each block, and the criterion.
+    let fitted = |blocks: &[usize]| {
         let row = |(sample, strides): (&&Sample, &Vec<f64>)| -> Vec<f64> {
-            std::iter::once(1.0).chain(kept.iter().map(|&block| strides[block])).map(|share| share / sample.seconds).collect()
+            std::iter::once(1.0).chain(blocks.iter().map(|&block| strides[block])).map(|share| share / sample.seconds).collect()
         };
         let rows: Vec<f64> = samples.iter().zip(&strides).flat_map(row).collect();
+        let columns = blocks.len() + 1;
         let found = super::non_negative(&rows, &vec![1.0; samples.len()], columns);
-        // The part of each block in what walks take.
-        let part = |n: usize| rows.chunks(columns).map(|row| row[n] * found[n]).sum::<f64>() / samples.len() as f64;
-        let telling: Vec<usize> = (1..columns).filter(|&n| part(n) >= LEAST).map(|n| kept[n - 1]).collect();
-        if telling.len() == kept.len() {
-            let cost = |(block, first): (&usize, &f64)| BlockCost {
-                width: assumed[*block].width,
-                height: assumed[*block].height,
-                first: Seconds(*first),
-                further: Seconds::ZERO,
-            };
-            return (found[0], kept.iter().zip(&found[1..]).map(cost).collect());
+        let told = |row: &[f64]| row.iter().zip(&found).map(|(share, cost)| share * cost).sum::<f64>();
+        let off = rows.chunks(columns).map(|row| (told(row) - 1.0).powi(2)).sum::<f64>() / walks;
+        // A block says two numbers: its shape and its cost.
+        (walks * (off + EXACT).ln() + 2.0 * blocks.len() as f64 * walks.ln(), found)
+    };
+    let all: Vec<usize> = (0..assumed.len()).collect();
+    let costs = fitted(&all).1;
+    let mut kept: Vec<usize> = all.iter().copied().filter(|&block| costs[block + 1] > 0.0).collect();
+    let mut least = fitted(&kept).0;
+    // One block less, one more, or another in the place of one, whichever is best, until nothing is better.
+    loop {
+        let without = |at: usize| kept.iter().enumerate().filter(move |own| own.0 != at).map(|own| *own.1);
+        let fewer = (0..kept.len()).map(|at| without(at).collect::<Vec<_>>());
+        let others = || all.iter().copied().filter(|block| !kept.contains(block));
+        let more = others().map(|block| kept.iter().copied().chain([block]).collect());
+        let instead = (0..kept.len()).flat_map(|at| others().map(move |block| without(at).chain([block]).collect()));
+        let next = fewer.chain(more).chain(instead).map(|blocks: Vec<usize>| (fitted(&blocks).0, blocks));
+        match next.min_by(|a, b| a.0.total_cmp(&b.0)) {
+            Some((better, blocks)) if better < least - 1e-9 => (least, kept) = (better, blocks),
+            _ => break,
         }
-        kept = telling;
     }
+    kept.sort_unstable();
+    let found = fitted(&kept).1;
+    let costs = kept.iter().zip(&found[1..]).filter(|own| *own.1 > 0.0);
+    let cost = |(block, first): (&usize, &f64)| BlockCost {
+        width: assumed[*block].width,
+        height: assumed[*block].height,
+        first: Seconds(*first),
+        further: Seconds::ZERO,
+    };
+    (found[0], costs.map(cost).collect())
 }
 
 /// What is known of one sample of several lanes before the cache's lines and fading are.

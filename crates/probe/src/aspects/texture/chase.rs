@@ -90,7 +90,7 @@ impl Chase {
                size w in 1..=65536
                size h in 1..=65536
                size groups in 1..=65536
-               size steps in 1..=2147483647
+               size steps in 0..=2147483647
                read image picture: {format}[w, h] border clamp
                read buffer first: i32[groups, {}]
                write buffer end: i32[groups, {}]

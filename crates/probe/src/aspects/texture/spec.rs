@@ -27,7 +27,7 @@ pub(super) struct Spec {
 /// Where work-items go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// The few steps that every walk begins with.
+    /// A launch without a step: what every walk takes besides its fetches.
     Start,
     /// By random strides, the paths of this number.
     Strides(u32),
@@ -71,11 +71,13 @@ impl Spec {
             (1, _) => 2049,
             _ => 145,
         };
+        let wide = if small { 128 } else { 1024 };
         let (width, height, texels) = match self.kind {
             Kind::Pattern(pattern) => {
                 let texels = if small { 48 } else { 144 };
                 let (width, height) = pattern.extent(self.lanes, texels);
-                (width, height, texels)
+                // Where texels lie in rows, several rows of a narrow image are in one line.
+                (if pattern == Pattern::Column { width.max(wide) } else { width }, height, texels)
             }
             Kind::Lattice((columns, rows), (x, y)) => (columns * x, rows * y, columns * rows),
             Kind::Tile(_) => (256, if small { 64 } else { 256 }, if small { 48 } else { 64 }),
@@ -83,7 +85,7 @@ impl Spec {
                 let places = if small { 4 } else { 16 };
                 (places * APART, places * APART, if near == (0, 0) { 1 } else { 2 } * places * places)
             }
-            Kind::Start | Kind::Strides(_) => (if small { 128 } else { 1024 }, if small { 64 } else { 512 }, texels),
+            Kind::Start | Kind::Strides(_) => (wide, wide / 2, texels),
         };
         (Picture { format: self.format, width, height }, texels)
     }
@@ -109,7 +111,7 @@ impl Spec {
         // Walks end before their start: one that comes back to it looks like one that never left.
         let length = paths.iter().map(Vec::len).min().unwrap_or(1) as u32;
         let (begins, steps) = match self.kind {
-            Kind::Start => (Begins::Cold(effort.swept), UNROLLED),
+            Kind::Start => (Begins::Cold(effort.swept), 0),
             Kind::Lattice(..) => {
                 let once = length.next_multiple_of(UNROLLED) + UNROLLED;
                 (Begins::Warm(once), once + UNROLLED * length)
@@ -175,10 +177,13 @@ impl Spec {
             Kind::Tile(across) => across > 0 && spec.lanes.is_multiple_of(across) && across <= width && spec.lanes / across <= height,
             Kind::Lattice(counts, apart) => spec.lanes == 1 && counts.0.checked_mul(counts.1) == Some(texels) && apart.0 > 0 && apart.1 > 0,
             Kind::Pair(near) => near.0 <= APART && near.1 <= APART,
-            Kind::Pattern(pattern) => pattern.extent(spec.lanes, texels) == (width, height),
+            Kind::Pattern(pattern) => {
+                let own = pattern.extent(spec.lanes, texels);
+                own.0 <= width && own.1 == height
+            }
             Kind::Start | Kind::Strides(_) => true,
         };
-        if !room || !shaped || spec.lanes == 0 || texels == 0 || steps == 0 || width.max(height) > LONGEST {
+        if !room || !shaped || spec.lanes == 0 || texels == 0 || (steps == 0 && kind != Kind::Start) || width.max(height) > LONGEST {
             return None;
         }
         let paths = spec.paths(Picture { format, width, height }, texels, word("path_seed")?.parse().ok()?);
@@ -214,6 +219,20 @@ mod tests {
             assert_eq!(read, spec);
             assert!(texels.len().is_multiple_of(lanes as usize) && !texels.is_empty());
         }
+    }
+
+    /// Rows of a narrow image lie together in a line, where texels lie in rows: going down would be going along.
+    #[test]
+    fn columns_are_of_wide_images() {
+        let effort = Effort { scale: Scale::Quick, swept: 128, seed: 3 };
+        let spec = Spec { format: ImageFormat::Rgba32F, lanes: 4, kind: Kind::Pattern(Pattern::Column) };
+        let mut params = spec.measurement(effort).params;
+        let read = |params: &Parameters| Spec::of(&Record { params: params.clone(), ..Record::skipped("texture", "", "") });
+        assert_eq!(params["image_width"], int(1024));
+        let (own, texels) = read(&params).expect("a walk");
+        // Those of before were as wide as their work-items.
+        params.insert("image_width".into(), int(4));
+        assert_eq!((own, read(&params)), (spec, Some((spec, texels))));
     }
 
     #[test]

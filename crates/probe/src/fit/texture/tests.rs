@@ -79,6 +79,16 @@ fn noise_stays_noise() {
     assert!(found.error < 0.04 && found.warp_error.is_some_and(|error| error < 0.06), "{found:?}");
 }
 
+/// Walks by strides leave many blocks almost as often as each other: what one of them costs is not shared out among its likes.
+#[test]
+fn few_blocks_are_told() {
+    for noise in [0.0, 0.03] {
+        let found = fit(&samples(&truth(32.0), noise), 8, None).expect("enough walks");
+        let blocks: Vec<Block> = found.blocks.iter().map(|cost| cost.block()).collect();
+        assert!(blocks.len() <= 3 && blocks[0] == LINE, "{noise}: {found:?}");
+    }
+}
+
 #[test]
 fn the_published_model_is_fitted_beside_it() {
     let all = samples(&truth(32.0), 0.01);

@@ -4,7 +4,7 @@
 
 use crate::volumes::first_level::costs::{Request, Sizes};
 use crate::volumes::first_level::l1::Rule;
-use crate::volumes::first_level::local::turns;
+use crate::volumes::first_level::local::fullest;
 use crate::volumes::first_level::warps::wavefronts;
 use crate::volumes::kernel::image;
 use crate::volumes::sets::intervals::covered;
@@ -331,7 +331,7 @@ impl Walker<'_> {
         let offsets = offsets(|step| step.0);
         let waves = |rule: Rule| wavefronts(&offsets, bytes, 0, rule.banks() as usize);
         if let Of::Local(_) = of {
-            let wavefronts = self.rule.map_or_else(|| turns(&offsets, bytes, 0, self.lines.banks), |rule| waves(rule) as f64);
+            let wavefronts = self.rule.map_or_else(|| fullest(&offsets, bytes, 0, self.lines.banks).into(), waves) as f64;
             return Warp { wavefronts, ..Warp::default() };
         }
         let distinct = |size: i64| {

@@ -5,9 +5,9 @@ use warpsight_ir::profile::Fact;
 
 /// Banks of four bytes where no probe counted them: those of NVIDIA and of most others.
 pub(super) const USUAL_BANKS: u32 = 32;
-/// Stands for a number that a probe looked for and did not find. It looks at distances of lanes that are powers of two, and at small odd multiples
-/// of these, so that lanes meet at none of them: as they would where no power of two divides the number.
-pub(super) const UNSEEN_BANKS: u32 = 31;
+/// Where a probe looked for the number and did not find it. It looks at distances of lanes that are powers of two, and at small odd multiples of these,
+/// so that lanes meet at none of them: as they would where no power of two divides the number.
+const UNSEEN_BANKS: u32 = 31;
 /// The least of any GPU that is documented is 16: fewer are a part of a number that no power of two divides.
 const LEAST_BANKS: u32 = 12;
 
@@ -31,28 +31,28 @@ pub fn wavefront(on: &Profile) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::volumes::first_level::local::turns;
+    use crate::volumes::first_level::local::fullest;
     use warpsight_ir::profile::{Source, builtin};
 
     /// 32 lanes that are 32 words apart, by what is known of banks.
-    fn apart(banks_of: Fact<u32>, probed: bool) -> f64 {
+    fn apart(known: Fact<u32>, probed: bool) -> u32 {
         let mut on = builtin("sim-adreno740").expect("is there").expect("parses");
-        on.probed.local_banks = banks_of;
+        on.probed.local_banks = known;
         if !probed {
             on.probed.barrier = Fact::unknown("nobody looked");
         }
         let lanes: Vec<i64> = (0..32).map(|lane| 4 * 32 * lane).collect();
-        turns(&lanes, 4, 0, banks(&on))
+        fullest(&lanes, 4, 0, banks(&on))
     }
 
     #[test]
     fn lanes_meet_at_no_distance_where_a_probe_found_none() {
         let found = |banks| Fact::known(banks, Source::Simulated, "a test");
-        assert_eq!((apart(found(32), true), apart(found(16), true)), (32.0, 32.0));
+        assert_eq!([apart(found(32), true), apart(found(16), true)], [32; 2]);
         // Nobody looked: as most have them.
-        assert_eq!(apart(Fact::unknown("nobody looked"), false), 32.0);
+        assert_eq!(apart(Fact::unknown("nobody looked"), false), 32);
         for none in [Fact::absent("as long at any distance"), Fact::unknown("slower up to the largest"), found(2)] {
-            assert!(apart(none.clone(), true) < 3.0, "{none:?} {}", apart(none.clone(), true));
+            assert_eq!(apart(none.clone(), true), 2, "{none:?}");
         }
     }
 }

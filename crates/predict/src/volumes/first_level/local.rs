@@ -1,7 +1,7 @@
 //! What loads and stores of local memory take.
 
 use super::amd::LOCAL_LANES;
-use super::banks::{UNSEEN_BANKS, USUAL_BANKS};
+use super::banks::USUAL_BANKS;
 use super::costs::{Instruction, Request};
 use super::l1::Rule;
 use smallvec::SmallVec;
@@ -29,18 +29,7 @@ pub fn passes(request: &Request) -> f64 {
 
 /// Wavefronts of a request where nobody says in what phases lanes are served: each bank hands out one word at a time, to all that want it.
 pub fn banked(request: &Request, banks: u32) -> f64 {
-    turns(request.offsets, request.bytes, request.begin, banks)
-}
-
-/// Numbers of banks that no power of two divides, within a fifth of the usual one.
-const UNSEEN: [u32; 6] = [27, 29, 31, 33, 35, 37];
-
-/// Words that the fullest of so many banks hands out; of a number that a probe looked for in vain what is expected of such.
-pub fn turns(lanes: &[i64], bytes: i64, begin: i64, banks: u32) -> f64 {
-    if banks != UNSEEN_BANKS {
-        return fullest(lanes, bytes, begin, banks).into();
-    }
-    UNSEEN.map(|banks| f64::from(fullest(lanes, bytes, begin, banks))).iter().sum::<f64>() / UNSEEN.len() as f64
+    fullest(request.offsets, request.bytes, request.begin, banks).into()
 }
 
 /// Distinct words in the fullest of so many banks. Elements narrower than a word ask for all of it.

@@ -45,10 +45,7 @@ fn fit<'p>(kernel: &Kernel, on: &'p Profile) -> Option<(&'p TexelFit, usize)> {
     let images = kernel.accesses.tensors.iter().filter(|own| matches!(own.place, TensorPlace::Image { .. }));
     let bytes = images.filter_map(|own| texel_bytes(&own.place)).max()?;
     let fit = on.probed.texture_fit.get()?.of(bytes)?;
-    // Where a line holds several texels, smaller blocks are a part of it, whose order of fetches tells.
-    let line = on.memory.texture_l1.line.get().map(|line| line.0 as u32);
-    let whole = fit.blocks.iter().position(|own| Some(own.width * own.height * bytes) == line);
-    (!fit.blocks.is_empty()).then_some((fit, whole.unwrap_or(0)))
+    (!fit.blocks.is_empty()).then_some((fit, 0))
 }
 
 /// What a launch asks of texture units.
@@ -393,23 +390,6 @@ mod tests {
         assert_eq!((row.asked, row.missed, row.any), (32.0, 32.0, 1.0));
         let one = followed("n, 0", 1000.0);
         assert_eq!((one.asked, one.missed, one.any), (1.0, 0.5, 0.5));
-    }
-
-    #[test]
-    fn a_line_of_several_blocks_is_fetched_once() {
-        let mut on = device(1000.0);
-        let Fact::Known { value, .. } = &mut on.probed.texture_fit else { panic!("a fit") };
-        let taller = BlockCost { height: 2, ..value.texels[0].blocks[0] };
-        value.texels[0].blocks.push(taller);
-        let missed = |on: &Profile| {
-            let resident = Occupancy { groups: 1, warps: 1, limiter: None };
-            found(&kernel("l, n"), on, &resident).expect("an image and a fit").missed
-        };
-        // Lines of two texels; of two by two, where each second row is there already.
-        on.memory.texture_l1.line = Fact::known(warpsight_ir::Bytes(32.0), warpsight_ir::profile::Source::Assumed, "a test");
-        assert_eq!(missed(&on), 32.0);
-        on.memory.texture_l1.line = Fact::known(warpsight_ir::Bytes(64.0), warpsight_ir::profile::Source::Assumed, "a test");
-        assert_eq!(missed(&on), 16.0);
     }
 
     #[test]

@@ -173,9 +173,6 @@ impl<'k> Exact<'k> {
                     let texture = on.memory.texture_l1.line.get().map(|line| line.0);
                     let line = texture.filter(|_| beside.is_some() && walk.images).unwrap_or(room.line);
                     let (own, remark) = l2_load(&allocation, (cache, line), (requested, compulsory));
-                    let found = (beside.is_some() && walk.images).then(|| texture::found(kernel, on, &resident)).flatten();
-                    // Warps of all groups that a core holds come back to each other's lines, or crowd them out: what is fitted says which.
-                    let own = found.filter(|found| found.asked > 0.0).map_or(own, |found| requested * found.missed / found.asked);
                     bytes += own;
                     *(if walk.images { &mut by_images } else { &mut again }) += own;
                     again -= if walk.images { 0.0 } else { compulsory };

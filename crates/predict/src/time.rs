@@ -573,8 +573,9 @@ impl Machine<'_> {
         Ok(Life {
             alone: each(busy.max(beside.0) + waiting)?,
             memory: each(memory)?,
-            // Blocks without an instruction are nobody's kernel.
-            turnover: each(if instructions > 0.0 { 1.0 } else { 0.0 })?,
+            // Blocks without an instruction are nobody's kernel. What was recorded from one block to the next is of GPUs whose blocks do not live
+            // in step; of others nothing is, and what an empty kernel takes has the first of them.
+            turnover: each(if instructions > 0.0 && !habits.in_step { 1.0 } else { 0.0 })?,
             drain: each(if stores { last } else { 0.0 })?,
         })
     }

@@ -215,6 +215,21 @@ mod tests {
         assert_eq!([at_once(false, true), at_once(true, true), at_once(false, false)], [5.0, 5.0, 8.0]);
     }
 
+    /// What was recorded between blocks is of GPUs whose blocks do not live in step: of others nothing is.
+    #[test]
+    fn nothing_is_taken_between_groups_of_devices_without_recordings() {
+        let text = "program copies {\n  read buffer i: f32[512, 64]\n  write buffer o: f32[512, 64]\n  groups g = 512\n  lanes l = 64\n  {\n    \
+                    let t = i[g, l]\n    o[g, l] = t\n  }\n}\n";
+        let kernel = Kernel::of(&Checked::new(text::parse(text).expect("parses")).expect("valid")).expect("affine");
+        let turnover = |name: &str| {
+            let on = profile::builtin(name).expect("is there").expect("parses");
+            let coarse = Coarse::of(&on, Meanwhile::default()).expect("known");
+            crate::time::parts(&coarse.counts(&kernel).expect("runs"), &on).life.expect("known").turnover
+        };
+        assert_eq!(turnover("sim-adreno740"), Seconds::ZERO);
+        assert!(turnover("a100-40") > Seconds::ZERO);
+    }
+
     #[test]
     fn lives_that_are_not_walked_to_their_end_go_on_as_they_begin() {
         let (short, long) = (estimate(200, 1000), estimate(200, 4000));

@@ -1,13 +1,22 @@
 //! Banks of local memory, and how long they take to answer.
 
 use warpsight_ir::Profile;
+use warpsight_ir::profile::Fact;
 
 /// Banks of four bytes where no probe counted them: those of NVIDIA and of most others.
 pub(super) const USUAL_BANKS: u32 = 32;
+/// Where a probe looked for the number and did not find it. It looks at distances of lanes that are powers of two, and at small odd multiples of these,
+/// so that lanes meet at none of them: as they would where no power of two divides the number.
+const UNSEEN_BANKS: u32 = 31;
+/// The least of any GPU that is documented is 16: fewer are a part of a number that no power of two divides.
+const LEAST_BANKS: u32 = 12;
 
-/// Banks of four bytes of a device's local memory; 32 where a number was found that no hardware has.
+/// Banks of four bytes of a device's local memory.
 pub fn banks(on: &Profile) -> u32 {
-    on.probed.local_banks.get().copied().filter(|banks| (1..=64).contains(banks)).unwrap_or(USUAL_BANKS)
+    let found = on.probed.local_banks.get().copied().filter(|banks| (LEAST_BANKS..=64).contains(banks));
+    // What a barrier takes only a probe tells.
+    let looked_for = matches!(on.probed.local_banks, Fact::Absent { .. }) || on.probed.barrier.get().is_some();
+    found.unwrap_or(if looked_for { UNSEEN_BANKS } else { USUAL_BANKS })
 }
 
 /// Cycles in which all banks of local memory answer once, by its bandwidth, whatever path the bytes take afterwards; one where nothing is known of it.
@@ -17,4 +26,33 @@ pub fn wavefront(on: &Profile) -> f64 {
     let known = || Some(4.0 * f64::from(banks(on)) * f64::from(*e.cores.get()?) * e.clock.get()?.0 / on.memory.local_bandwidth.get()?.0);
     // Bandwidths are rounded.
     known().map_or(1.0, |cycles| if (cycles - 1.0).abs() < 0.01 { 1.0 } else { cycles })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::volumes::first_level::local::fullest;
+    use warpsight_ir::profile::{Source, builtin};
+
+    /// 32 lanes that are 32 words apart, by what is known of banks.
+    fn apart(known: Fact<u32>, probed: bool) -> u32 {
+        let mut on = builtin("sim-adreno740").expect("is there").expect("parses");
+        on.probed.local_banks = known;
+        if !probed {
+            on.probed.barrier = Fact::unknown("nobody looked");
+        }
+        let lanes: Vec<i64> = (0..32).map(|lane| 4 * 32 * lane).collect();
+        fullest(&lanes, 4, 0, banks(&on))
+    }
+
+    #[test]
+    fn lanes_meet_at_no_distance_where_a_probe_found_none() {
+        let found = |banks| Fact::known(banks, Source::Simulated, "a test");
+        assert_eq!([apart(found(32), true), apart(found(16), true)], [32; 2]);
+        // Nobody looked: as most have them.
+        assert_eq!(apart(Fact::unknown("nobody looked"), false), 32);
+        for none in [Fact::absent("as long at any distance"), Fact::unknown("slower up to the largest"), found(2)] {
+            assert_eq!(apart(none.clone(), true), 2, "{none:?}");
+        }
+    }
 }

@@ -263,6 +263,17 @@ fn noisy_silicon_with_other_warps() {
     }
 }
 
+/// Banks that no power of two divides, so that lanes at such distances meet in none: the distances between tell, and cores are counted by them.
+#[test]
+fn numbers_of_banks_that_are_no_power_of_two() {
+    for (banks, cores) in [(35.0, 2.0), (26.0, 3.0)] {
+        let (mut device, _file) = silicon("adreno640", &[("local.banks", banks), ("core.count", cores), ("timer.noise", 0.03)]);
+        let found = probed(&mut *device, &["timer", "warp", "arithmetic", "local"], &[]);
+        near(&found, "local.banks", banks, 0.0);
+        near(&found, "cores", cores, 0.0);
+    }
+}
+
 /// A device whose clock shows nonsense, and one that refuses everything.
 #[test]
 fn nonsense_is_unknown_with_the_reason() {

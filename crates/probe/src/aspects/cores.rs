@@ -14,8 +14,11 @@ const SLOWER: f64 = 1.25;
 const MOST: u32 = 4096;
 /// Work-items whose loads use local memory up: few, so that a group of any device has them.
 const LANES: u32 = 64;
-/// Words between neighbouring loads, a power of two: as many as there are banks, or more, so that one bank has all of them.
+/// Words between neighbouring loads, a power of two: as many as there are banks, or more, so that one bank has all of them, or of another number of
+/// banks as few as share a factor with it.
 const STRIDE: u32 = 64;
+/// Loads of which several meet in a bank take so much longer, at least.
+const MEET: f64 = 1.5;
 /// Chains of a work-item that fill the pipelines of a core together with the other work-items of a full group.
 const FILLING: u32 = 8;
 
@@ -31,11 +34,29 @@ pub(super) fn full(device: &DeviceInfo) -> u32 {
 /// if they fill a core.
 pub(super) fn cores(asked: &Asked, full: u32) -> Answer<(u32, Series<u32>)> {
     let lanes = LANES.min(full);
-    let local = |groups| Locals { groups, lanes, width: 1, stride: STRIDE, places: STRIDE * lanes.next_power_of_two(), spare: 0 }.kernel();
-    match if_possible(at_once(asked, local))? {
+    let local = |groups, stride| Locals { groups, lanes, width: 1, stride, places: STRIDE * lanes.next_power_of_two(), spare: 0 }.kernel();
+    let told = meeting(asked, |stride| local(1, stride)).and_then(|stride| at_once(asked, |groups| local(groups, stride)));
+    match if_possible(told)? {
         Some(told) => Ok(told),
         None => at_once(asked, |groups| Chains { groups, lanes: full, chains: FILLING, steps: 8, waits: false }.kernel()),
     }
+}
+
+/// A distance of lanes by which they meet in a bank: [`STRIDE`], or the worst of all below where nobody meets by that, since no power of two divides the
+/// number of banks. Where nobody meets at all, [`STRIDE`].
+fn meeting(asked: &Asked, kernel: impl Fn(u32) -> Kernel) -> Answer<u32> {
+    let trip = |stride: u32| Ok(asked.trip(&kernel(stride))?.value);
+    let apart = trip(1)?;
+    let mut worst = (STRIDE, trip(STRIDE)?);
+    if worst.1 < MEET * apart {
+        for stride in 2..STRIDE {
+            let time = trip(stride)?;
+            if time >= MEET * apart && time > worst.1 {
+                worst = (stride, time);
+            }
+        }
+    }
+    Ok(worst.0)
 }
 
 /// How many groups of a kernel take as long as one.

@@ -13,8 +13,8 @@ use warpsight_run::DeviceInfo;
 const NAME: &str = "local";
 /// Work-items: few, so that they reach far apart.
 const LANES: u32 = 32;
-/// Odd multiples of a distance, which hit more of a bank than the distance does where the number of banks is no power of two.
-const ODD: [u32; 4] = [3, 5, 7, 9];
+/// Distances up to this are tried one by one, beyond it powers of two: no hardware is known to have more banks.
+const BANKS: u32 = 64;
 /// More conflicts take so much longer at least.
 const MORE: f64 = 1.15;
 
@@ -74,27 +74,18 @@ fn banks(asked: &Asked, lanes: u32, words: u32) -> Answer<(Option<u32>, Series<u
     let mut at = |stride: u32| {
         let trip = asked.trip(&Locals { groups: 1, lanes, width: 1, stride, places: words, spare: 0 }.kernel())?;
         times.push((stride, trip));
-        Ok(trip.value)
+        Ok(())
     };
-    let strides: Vec<u32> = (0..=most.ilog2()).map(|bit| 1 << bit).collect();
-    let mut by_power = vec![];
+    let strides: Vec<u32> = (1..=BANKS.min(most)).chain((BANKS.ilog2() + 1..=most.ilog2()).map(|bit| 1 << bit)).collect();
     for &stride in &strides {
-        by_power.push(at(stride)?);
+        at(stride)?;
     }
-    let worst = by_power.iter().copied().fold(0.0, f64::max);
-    let alike = worst < MORE * by_power[0];
-    // The first as slow as any.
-    let power = strides.iter().zip(&by_power).find(|(_, time)| MORE * **time >= worst).map_or(1, |(stride, _)| *stride);
-    let mut found = (power, by_power[power.ilog2() as usize]);
-    for odd in ODD.into_iter().filter(|odd| odd * power <= most) {
-        let time = at(odd * power)?;
-        if time > MORE * found.1 {
-            found = (odd * power, time);
-        }
-    }
-    let last = power == *strides.last().unwrap_or(&1);
-    times.sort_by_key(|(stride, _)| *stride);
-    Ok((if alike || last { None } else { Some(found.0) }, times))
+    let worst = times.iter().map(|(_, time)| time.value).fold(0.0, f64::max);
+    let alike = worst < MORE * times[0].1.value;
+    // The first as slow as any; what becomes slower up to the end may go on.
+    let first = times.iter().find(|(_, time)| MORE * time.value >= worst).map(|(stride, _)| *stride);
+    let found = first.filter(|stride| !alike && Some(stride) != strides.last());
+    Ok((found, times))
 }
 
 fn analyse(seen: &Seen) -> Findings {

@@ -421,7 +421,7 @@ fn first_right(
 }
 
 /// The same; where no configuration of the list has registers for all of its values, once more among those that need fewer by as much as the device
-/// counts more than the model, which `again` lists; where none works on this driver, among the [`FURTHER`] best those that are least like what failed.
+/// counts more than the model, which `again` lists; where none works on this driver, among some hundreds of the best those that are least like what failed.
 pub fn choose_fitting(
     family: &ScheduleFamily,
     ranked: &[Ranked],

@@ -2,7 +2,6 @@
 
 use crate::coarse::Coarse;
 use crate::doubt::{Pick, Spreads};
-use crate::volumes::cpu::is_cpu;
 use crate::volumes::report::{Report, Settings, Work, report};
 use warpsight_ir::{
     Bytes, Config, CostModel, Estimate, Family, Kernel, Limits, Meanwhile, ModelId, NoEstimate, Profile, RankFamily, Ranked, Ranking,
@@ -11,9 +10,6 @@ use warpsight_ir::{
 
 /// How many configurations are counted exactly for each that is asked for, and at least.
 const AGAIN: (usize, usize) = (4, 48);
-
-/// Seconds by the exact count that differ by less do not tell which is faster: the model is further off than that.
-const ALIKE: f64 = 1.02;
 
 /// The model of kernels: all configurations of a family are counted coarsely ([`crate::coarse`]), the best again exactly
 /// ([`crate::volumes`], paper 002); both counts go through one time model ([`crate::time`]; on CPUs [`crate::volumes::cpu`]).
@@ -121,31 +117,20 @@ impl Ranking for TwoCounts<'_> {
 
     fn nearest(&self, number: usize) -> Result<Vec<Ranked>, NoEstimate> {
         let mut best = Best { refused: self.near.refused.clone(), ..Best::of(self.k.min(number)) };
-        for (coarse, config) in self.near.kept.iter().take(number) {
+        for (_, config) in self.near.kept.iter().take(number) {
             match self.model.estimate(&self.family.kernel(config), self.on) {
-                Ok(estimate) => best.take(estimate.time.0, (*coarse, Ranked { config: config.clone(), estimate })),
+                Ok(estimate) => best.take(estimate.time.0, Ranked { config: config.clone(), estimate }),
                 Err(error) => {
                     best.refuse(error);
                 }
             }
         }
-        let mut all = best.first(number)?;
-        if !is_cpu(self.on) {
-            decide(&mut all, |own| own.estimate.time.0);
-        }
-        Ok(all.into_iter().map(|own| own.1).collect())
+        best.first(number)
     }
 
     fn best(self: Box<Self>) -> Result<Vec<Ranked>, NoEstimate> {
         self.nearest(self.near.most)
     }
-}
-
-/// Of a list by exact seconds, the least first: of the first and those that are [`ALIKE`] the coarse seconds decide, which know other things of them.
-fn decide<T>(all: &mut [(f64, T)], exact: impl Fn(&T) -> f64) {
-    let most = all.first().map_or(f64::INFINITY, |own| ALIKE * exact(&own.1));
-    let alike = all.partition_point(|own| exact(&own.1) <= most);
-    all[..alike].sort_by(|a, b| a.0.total_cmp(&b.0));
 }
 
 /// A ranking by a model that estimates every Kernel by itself.
@@ -223,17 +208,5 @@ impl<T: Clone> Best<T> {
             self.kept.insert(self.kept.partition_point(|own| own.0 <= key), (key, own));
             self.kept.truncate(self.most);
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn of_what_is_alike_the_coarse_count_decides() {
-        let mut all = [(9.0, 1.0), (5.0, 1.01), (7.0, 1.019), (5.0, 1.02), (1.0, 1.03), (0.5, 2.0)];
-        decide(&mut all, |exact| *exact);
-        assert_eq!(all.map(|own| own.1), [1.01, 1.02, 1.019, 1.0, 1.03, 2.0]);
     }
 }

@@ -5,15 +5,13 @@ use warpsight_ir::profile::Fact;
 
 /// Banks of four bytes where no probe counted them: those of NVIDIA and of most others.
 pub(super) const USUAL_BANKS: u32 = 32;
-/// Where a probe looked for the number and did not find it. It looks at distances of lanes that are powers of two, and at small odd multiples of these,
-/// so that lanes meet at none of them: as they would where no power of two divides the number.
+/// Where a probe looked for the number and did not find it: lanes met at no distance that it tried, as they would where no power of two divides
+/// the number.
 const UNSEEN_BANKS: u32 = 31;
-/// The least of any GPU that is documented is 16: fewer are a part of a number that no power of two divides.
-const LEAST_BANKS: u32 = 12;
 
 /// Banks of four bytes of a device's local memory.
 pub fn banks(on: &Profile) -> u32 {
-    let found = on.probed.local_banks.get().copied().filter(|banks| (LEAST_BANKS..=64).contains(banks));
+    let found = on.probed.local_banks.get().copied().filter(|banks| (1..=64).contains(banks));
     // What a barrier takes only a probe tells.
     let looked_for = matches!(on.probed.local_banks, Fact::Absent { .. }) || on.probed.barrier.get().is_some();
     found.unwrap_or(if looked_for { UNSEEN_BANKS } else { USUAL_BANKS })
@@ -51,7 +49,7 @@ mod tests {
         assert_eq!([apart(found(32), true), apart(found(16), true)], [32; 2]);
         // Nobody looked: as most have them.
         assert_eq!(apart(Fact::unknown("nobody looked"), false), 32);
-        for none in [Fact::absent("as long at any distance"), Fact::unknown("slower up to the largest"), found(2)] {
+        for none in [Fact::absent("as long at any distance"), Fact::unknown("slower up to the largest")] {
             assert_eq!(apart(none.clone(), true), 2, "{none:?}");
         }
     }

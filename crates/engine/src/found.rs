@@ -43,6 +43,11 @@ fn elsewhere(family: &ScheduleFamily, judge: &Judge, found: BTreeMap<Pattern, Ra
     let mut all: ByPattern = found.iter().map(|(pattern, own)| (pattern.clone(), own.estimate.time)).collect();
     for moved in best.into_iter().take(PATTERNS).flat_map(|own| judge.elsewhere(family, &|_| true).moved(own)) {
         let Some(pattern) = pattern_of(family, &moved.config) else { continue };
+        // A search there begins with what is drawn, and must find some.
+        let there = |own: &Config| pattern_of(family, own).as_ref() == Some(&pattern);
+        if !all.contains_key(&pattern) && !tune::draws_some(family, judge, &places_of(family.expr(), &pattern), there) {
+            continue;
+        }
         let time = Seconds(moved.estimate.time.0 / GAIN);
         let least = all.entry(pattern).or_insert(time);
         *least = least.min(time);

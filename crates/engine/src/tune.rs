@@ -215,6 +215,8 @@ fn is_judged(at: usize, of: usize) -> bool {
 
 /// Schedules that a search begins with, drawn, each in all places.
 const DRAWN: usize = 1500;
+/// Of them those that are looked at to see whether some may lie in a place.
+const LOOKED_AT: usize = 64;
 /// The same ones of equal spaces.
 const SEED: u64 = 1;
 
@@ -275,6 +277,11 @@ pub fn search_one(family: &ScheduleFamily, judge: &Judge, at: &[Option<Place>]) 
 /// Configurations of schedules that are drawn, in places by which a device gains, or in which tensors are wanted.
 fn drawn_on<'a>(family: &'a ScheduleFamily, judge: &'a Judge, at: &[Option<Place>]) -> impl Iterator<Item = Config> + 'a {
     family.drawn(SEED, DRAWN, judge.allowance.meeting, |place| judge.allowance.nowhere(place).is_none(), at)
+}
+
+/// Whether schedules that a search begins with, the first of them, may have tensors at these places.
+pub(crate) fn draws_some(family: &ScheduleFamily, judge: &Judge, at: &[Option<Place>], wanted: impl Fn(&Config) -> bool) -> bool {
+    family.drawn(SEED, LOOKED_AT, judge.allowance.meeting, |place| judge.allowance.nowhere(place).is_none(), at).any(|own| wanted(&own))
 }
 
 /// The best of drawn configurations are improved by one knob at a time until no change of one helps: far fewer are judged than there are.
@@ -433,10 +440,19 @@ pub fn choose_fitting(
 ) -> Result<Tuned, EngineError> {
     let first = match first_right(family, ranked, judge, device, rng, observe)? {
         Ok(first) => first,
-        Err(failures) => {
-            let list = again(&Judge { top: FURTHER, ..*judge })?;
-            let unlike = choose_unlike(family, (ranked, list), failures, judge, (device, rng), observe)?;
-            return unlike.map_err(|failures| nothing_verified(family, failures));
+        Err(mut failures) => {
+            // Of what cannot be ranked anew nothing is left.
+            let list = unlike(ranked, again(&Judge { top: FURTHER, ..*judge }).unwrap_or_default());
+            return match first_right(family, &list, judge, device, rng, observe)? {
+                Ok(found) => {
+                    failures.extend(found.rejected);
+                    Ok(Tuned { rejected: failures, ..found })
+                }
+                Err(further) => {
+                    failures.extend(further);
+                    Err(nothing_verified(family, failures))
+                }
+            };
         }
     };
     let Some(most) = first.fewer_registers(judge).filter(|_| first.feedback.spills()) else { return Ok(first) };
@@ -451,29 +467,19 @@ pub fn choose_fitting(
     }
 }
 
-/// The first that works of a longer list, each the one that shares the fewest knobs with what failed: what a driver cannot do (a width of vectors,
-/// images, local memory) it cannot do in all that is like it, and the best are alike.
-fn choose_unlike(
-    family: &ScheduleFamily,
-    (tried, mut list): (&[Ranked], Vec<Ranked>),
-    mut failures: Failures,
-    judge: &Judge,
-    (device, rng): (&mut dyn Device, &mut Rng),
-    observe: &mut Observer,
-) -> Result<Result<Tuned, Failures>, EngineError> {
-    let mut tried: Vec<Config> = tried.iter().map(|own| own.config.clone()).collect();
+/// Of a longer list [`FALLBACKS`], each the one that shares the fewest knobs with what failed and those before it: what a driver cannot do (a width of
+/// vectors, images, local memory) it cannot do in all that is like it, and the best are alike.
+fn unlike(failed: &[Ranked], mut list: Vec<Ranked>) -> Vec<Ranked> {
+    let mut tried: Vec<Config> = failed.iter().map(|own| own.config.clone()).collect();
     list.retain(|own| !tried.contains(&own.config));
-    for _ in 0..FALLBACKS {
+    let mut found = vec![];
+    for _ in 0..FALLBACKS.min(list.len()) {
         let shared = |config: &Config| tried.iter().map(|other| config.0.iter().zip(&other.0).filter(|(a, b)| a == b).count()).max();
         let Some(next) = (0..list.len()).min_by_key(|&at| shared(&list[at].config)) else { break };
-        let next = list.remove(next);
-        match attempt(family, &next, judge, device, rng, observe)? {
-            Ok(tuned) => return Ok(Ok(Tuned { rejected: failures, ..tuned })),
-            Err(reason) => failures.push((family.space().describe(&next.config), reason)),
-        }
-        tried.push(next.config);
+        tried.push(list[next].config.clone());
+        found.push(list.remove(next));
     }
-    Ok(Err(failures))
+    found
 }
 
 impl Tuned {

@@ -109,7 +109,9 @@ impl Problem<'_> {
     /// The tuning problem (schema T1, 1.0.0).
     fn t1(&self) -> Value {
         let names = self.names();
-        let labels = |at: usize| self.family.space().knobs.get(at).map(|knob| knob.labels.clone()).filter(|labels| !labels.is_empty());
+        let labels = |at: usize| {
+            self.family.space().knobs.get(at).map(|knob| knob.names().cloned().collect::<Vec<_>>()).filter(|labels| !labels.is_empty())
+        };
         let parameter = |(at, name): (usize, &String)| {
             let mut own = json!({"Name": name, "Type": "int", "Values": format!("{:?}", self.values(at).into_iter().collect::<Vec<_>>())});
             if let Some(labels) = labels(at) {

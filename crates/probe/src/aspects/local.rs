@@ -74,18 +74,28 @@ fn banks(asked: &Asked, lanes: u32, words: u32) -> Answer<(Option<u32>, Series<u
     let mut at = |stride: u32| {
         let trip = asked.trip(&Locals { groups: 1, lanes, width: 1, stride, places: words, spare: 0 }.kernel())?;
         times.push((stride, trip));
-        Ok(())
+        Ok(trip.value)
     };
     let strides: Vec<u32> = (1..=BANKS.min(most)).chain((BANKS.ilog2() + 1..=most.ilog2()).map(|bit| 1 << bit)).collect();
+    let mut each = vec![];
     for &stride in &strides {
-        at(stride)?;
+        each.push(at(stride)?);
     }
-    let worst = times.iter().map(|(_, time)| time.value).fold(0.0, f64::max);
-    let alike = worst < MORE * times[0].1.value;
+    let mut worst = each.iter().copied().fold(0.0, f64::max);
+    let alike = worst < MORE * each[0];
     // The first as slow as any; what becomes slower up to the end may go on.
-    let first = times.iter().find(|(_, time)| MORE * time.value >= worst).map(|(stride, _)| *stride);
-    let found = first.filter(|stride| !alike && Some(stride) != strides.last());
-    Ok((found, times))
+    let first = strides.iter().zip(&each).find(|own| MORE * own.1 >= worst).map(|own| *own.0);
+    let Some(mut found) = first.filter(|stride| !alike && Some(stride) != strides.last()) else { return Ok((None, times)) };
+    // Of more banks than were tried it may be a part.
+    for more in [2, 3, 5].map(|times| times * found).into_iter().filter(|more| (BANKS + 1..=most).contains(more)) {
+        let time = at(more)?;
+        if time > MORE * worst {
+            (found, worst) = (more, time);
+        }
+    }
+    times.sort_by_key(|(stride, _)| *stride);
+    times.dedup_by_key(|(stride, _)| *stride);
+    Ok((Some(found), times))
 }
 
 fn analyse(seen: &Seen) -> Findings {

@@ -89,23 +89,33 @@ impl Importer {
             _ => None,
         });
         let kind = read.into_iter().next().unwrap_or(DataType::Float);
+        if computes { self.as_kind(view, id, kind) } else { Ok(self.declared(id, kind)) }
+    }
+
+    /// Numbers that were computed, as this type holds them.
+    pub(super) fn as_kind(&mut self, view: NodeView<'_>, id: TensorId, kind: DataType) -> Result<Value, GraphError> {
         let constant = self.graph.tensor(id).constant.is_some();
-        let value = match (rounds_to(kind), kind) {
-            _ if !computes || is_int(kind) == Some(true) => value,
+        match (rounds_to(kind), kind) {
+            _ if is_int(kind) == Some(true) => Ok(self.declared(id, kind)),
             (None, DataType::Double) if !constant => {
-                return Err(view.unsupported("computed DOUBLE, which kernels do not compute in (convert the model to float32),"));
+                Err(view.unsupported("computed DOUBLE, which kernels do not compute in (convert the model to float32),"))
             }
-            (None, DataType::Float) if !constant => value,
+            (None, DataType::Float) if !constant => Ok(self.declared(id, kind)),
             (scalar, _) => {
                 let tensor = &mut self.graph.tensors[id.0];
                 let name = format!("{}.unrounded", tensor.name);
                 let (name, shape) = (std::mem::replace(&mut tensor.name, name), tensor.shape.clone());
                 let scalar = scalar.unwrap_or(if kind == DataType::Double { Scalar::F64 } else { Scalar::F32 });
-                Value::Tensor(self.emit_part(view, &name, Op::Unary(Function::Round(scalar)), vec![id], shape)?)
+                let rounded = self.emit_part(view, &name, Op::Unary(Function::Round(scalar)), vec![id], shape)?;
+                Ok(self.declared(rounded, kind))
             }
-        };
+        }
+    }
+
+    fn declared(&mut self, id: TensorId, kind: DataType) -> Value {
+        let value = Value::Tensor(id);
         self.declare(&value, kind);
-        Ok(value)
+        value
     }
 
     /// Elements' type of a tensor of floats.
@@ -116,7 +126,16 @@ impl Importer {
     pub(super) fn declare(&mut self, value: &Value, kind: DataType) {
         if let Value::Tensor(id) = value {
             self.kinds.insert(*id, kind);
+            if is_int(kind) == Some(true) && kind != DataType::Bool {
+                self.keep_exact(*id);
+            }
         }
+    }
+
+    /// Whole numbers that are computed are stored in single precision, whatever other tensors are stored as.
+    pub(super) fn keep_exact(&mut self, id: TensorId) {
+        let tensor = &mut self.graph.tensors[id.0];
+        tensor.whole |= tensor.constant.is_none();
     }
 }
 

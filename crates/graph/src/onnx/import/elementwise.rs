@@ -53,8 +53,9 @@ impl Importer {
         let exponent = match self.value(view, 1)? {
             Value::Ints(IntTensor { values, .. }) if values.len() == 1 => Some(values[0] as f64),
             Value::Ints(_) => None,
+            // One number of more dimensions gives the result these.
             Value::Tensor(id) => match self.graph.tensor(*id).constant.as_deref() {
-                Some([value]) => Some(*value),
+                Some([value]) if self.shape(*id).len() <= self.shape_of_value(view, 0)?.len() => Some(*value),
                 _ => None,
             },
         };

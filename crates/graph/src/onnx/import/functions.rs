@@ -2,11 +2,12 @@
 
 use super::{Importer, IntTensor, Value, axis, broadcast};
 use crate::error::GraphError;
-use crate::graph::TensorId;
 use crate::graph::op::{Arithmetic, Function, Op};
+use crate::graph::{Origin, TensorId};
 use crate::onnx::attributes::NodeView;
-use crate::onnx::literal::{type_name, wrapped};
+use crate::onnx::literal::{is_int, type_name, wrapped};
 use crate::onnx::proto::tensor_proto::DataType;
+use warpsight_generate::operators::EXACT;
 
 /// Functions by powers of e, [`Importer::exponential`].
 #[derive(Clone, Copy)]
@@ -43,7 +44,7 @@ impl Importer {
         let truncated = view.int("fmod", 0)? != 0;
         if let (Value::Ints(a), Value::Ints(b)) = (self.value(view, 0)?, self.value(view, 1)?) {
             let rest = |x: i64, y: i64| {
-                let rest = x.checked_rem(y)?;
+                let rest = if y == 0 { return None } else { x.wrapping_rem(y) };
                 Some(if truncated || rest == 0 || (rest < 0) == (y < 0) { rest } else { rest + y })
             };
             return self.zipped(view, "Mod", a, b, rest).map(Value::Ints);
@@ -57,22 +58,47 @@ impl Importer {
         }
         let (a, b, stem) = (self.number(view, 0)?, self.number(view, 1)?, view.proto.output[0].clone());
         let kind = self.kind(a);
-        let mut times = self.pair(view, &format!("{stem}.quotient"), if whole { Arithmetic::Quotient } else { Arithmetic::Div }, [a, b])?;
+        let part = |name: &str| format!("{stem}.{name}");
+        let mut times = self.pair(view, &part("quotient"), if whole { Arithmetic::Quotient } else { Arithmetic::Div }, [a, b])?;
         if !whole {
-            times = self.mapped(view, &format!("{stem}.times"), Function::Trunc, times)?;
+            times = self.mapped(view, &part("times"), Function::Trunc, times)?;
         }
-        let product = self.pair(view, &format!("{stem}.product"), Arithmetic::Mul, [times, b])?;
-        let name = if truncated { stem.clone() } else { format!("{stem}.rest") };
-        let mut rest = self.pair(view, &name, Arithmetic::Sub, [a, product])?;
-        if !truncated {
-            let signs = self.pair(view, &format!("{stem}.signs"), Arithmetic::Mul, [rest, b])?;
-            let differ = self.with_number(view, &format!("{stem}.differ"), Arithmetic::Less, signs, 0.0)?;
-            let moved = self.pair(view, &format!("{stem}.moved"), Arithmetic::Add, [rest, b])?;
-            rest = self.selected(view, &stem, [differ, moved, rest])?;
+        let product = self.pair(view, &part("product"), Arithmetic::Mul, [times, b])?;
+        let mut rest = self.pair(view, &part("rest"), Arithmetic::Sub, [a, product])?;
+        // A quotient of floats that was rounded up leaves what has the other sign.
+        let (sign, size) = if truncated { (a, self.mapped(view, &part("size"), Function::Abs, b)?) } else { (b, b) };
+        if !truncated || !whole {
+            let signs = self.pair(view, &part("signs"), Arithmetic::Mul, [rest, sign])?;
+            let differ = self.with_number(view, &part("differ"), Arithmetic::Less, signs, 0.0)?;
+            let step = if truncated {
+                let below = self.with_number(view, &part("negative"), Arithmetic::Less, a, 0.0)?;
+                let away = self.mapped(view, &part("away"), Function::Neg, size)?;
+                self.selected(view, &part("step"), [below, away, size])?
+            } else {
+                size
+            };
+            let moved = self.pair(view, &part("moved"), Arithmetic::Add, [rest, step])?;
+            rest = self.selected(view, &part("right"), [differ, moved, rest])?;
         }
-        let value = Value::Tensor(rest);
-        self.declare(&value, kind);
-        Ok(value)
+        if !whole {
+            // What is less than the divisor is left, of an endless one, too.
+            let far = self.mapped(view, &part("far"), Function::Abs, a)?;
+            let less = self.pair(view, &part("less"), Arithmetic::Less, [far, size])?;
+            rest = self.selected(view, &part("own"), [less, a, rest])?;
+        }
+        let shape = self.shape(rest).to_vec();
+        let rest = self.emit_part(view, &stem, Op::Alias, vec![rest], shape)?;
+        self.as_kind(view, rest, kind)
+    }
+
+    /// Input `position`, which must hold floats, not whole numbers.
+    pub(super) fn floats(&self, view: NodeView<'_>, position: usize) -> Result<TensorId, GraphError> {
+        let x = self.data(view, position)?;
+        if is_int(self.kind(x)) == Some(true) {
+            let (tensor, found) = (view.proto.input[position].clone(), self.kind(x).as_str_name());
+            return Err(GraphError::WrongType { tensor, found, expected: "float32" });
+        }
+        Ok(x)
     }
 
     /// 1, 0 or -1.
@@ -88,7 +114,7 @@ impl Importer {
 
     /// The next whole number; of two the even one.
     pub(super) fn round(&mut self, view: NodeView<'_>) -> Result<Value, GraphError> {
-        let x = self.data(view, 0)?;
+        let x = self.floats(view, 0)?;
         self.rounded(view, &view.proto.output[0], x).map(Value::Tensor)
     }
 
@@ -114,7 +140,7 @@ impl Importer {
 
     /// γ · (x where positive, else α · (eˣᐟᵝ - 1)): Elu with β = γ = 1, Celu with β = α, Selu.
     pub(super) fn exponential_unit(&mut self, view: NodeView<'_>) -> Result<Value, GraphError> {
-        let (x, stem) = (self.data(view, 0)?, view.proto.output[0].clone());
+        let (x, stem) = (self.floats(view, 0)?, view.proto.output[0].clone());
         let (alpha, beta, gamma) = match view.proto.op_type.as_str() {
             "Celu" => (view.float("alpha", 1.0)?, view.float("alpha", 1.0)?, 1.0),
             "Selu" => (view.float("alpha", f64::from(1.673_263_2_f32))?, 1.0, view.float("gamma", f64::from(1.050_701_f32))?),
@@ -137,7 +163,7 @@ impl Importer {
 
     /// x / (1 + |x|).
     pub(super) fn softsign(&mut self, view: NodeView<'_>) -> Result<Value, GraphError> {
-        let (x, stem) = (self.data(view, 0)?, view.proto.output[0].clone());
+        let (x, stem) = (self.floats(view, 0)?, view.proto.output[0].clone());
         let far = self.mapped(view, &format!("{stem}.far"), Function::Abs, x)?;
         let below = self.with_number(view, &format!("{stem}.below"), Arithmetic::Add, far, 1.0)?;
         self.pair(view, &stem, Arithmetic::Div, [x, below]).map(Value::Tensor)
@@ -145,7 +171,7 @@ impl Importer {
 
     /// x / (1 + e⁻ᵅˣ).
     pub(super) fn swish(&mut self, view: NodeView<'_>) -> Result<Value, GraphError> {
-        let (x, stem, alpha) = (self.data(view, 0)?, view.proto.output[0].clone(), view.float("alpha", 1.0)?);
+        let (x, stem, alpha) = (self.floats(view, 0)?, view.proto.output[0].clone(), view.float("alpha", 1.0)?);
         if alpha == 1.0 {
             return self.function(view, Function::Silu);
         }
@@ -156,7 +182,7 @@ impl Importer {
 
     /// x where it is beyond a threshold (of Shrink on either side, nearer by the bias), else 0.
     pub(super) fn beyond_threshold(&mut self, view: NodeView<'_>) -> Result<Value, GraphError> {
-        let (x, stem, zero) = (self.data(view, 0)?, view.proto.output[0].clone(), self.held_number(&view.proto.output[0], 0.0));
+        let (x, stem, zero) = (self.floats(view, 0)?, view.proto.output[0].clone(), self.held_number(&view.proto.output[0], 0.0));
         let kind = self.kind(x);
         let value = if view.proto.op_type == "ThresholdedRelu" {
             let least = self.held_number(&format!("{stem}.least"), view.float("alpha", 1.0)?);
@@ -172,13 +198,12 @@ impl Importer {
             let rest = self.selected(view, &format!("{stem}.rest"), [below, up, zero])?;
             self.selected(view, &stem, [above, down, rest])?
         };
-        self.declare(&Value::Tensor(value), kind);
-        Ok(Value::Tensor(value))
+        self.as_kind(view, value, kind)
     }
 
     /// Functions that are made of eˣ, logarithms, sines and cosines.
     pub(super) fn exponential(&mut self, view: NodeView<'_>, function: Exponential) -> Result<Value, GraphError> {
-        let (x, stem) = (self.data(view, 0)?, view.proto.output[0].clone());
+        let (x, stem) = (self.floats(view, 0)?, view.proto.output[0].clone());
         let part = |name: &str| format!("{stem}.{name}");
         let value = match function {
             Exponential::Tan => {
@@ -229,7 +254,7 @@ impl Importer {
 
     /// Whether an element is no number, or an infinity.
     pub(super) fn is_no_number(&mut self, view: NodeView<'_>) -> Result<Value, GraphError> {
-        let (x, stem) = (self.data(view, 0)?, view.proto.output[0].clone());
+        let (x, stem) = (self.floats(view, 0)?, view.proto.output[0].clone());
         let value = if view.proto.op_type == "IsNaN" {
             let same = self.pair(view, &format!("{stem}.same"), Arithmetic::Equal, [x, x])?;
             self.mapped(view, &stem, Function::Not, same)?
@@ -253,9 +278,9 @@ impl Importer {
 
     /// The mean of tensors, each broadcast.
     pub(super) fn mean(&mut self, view: NodeView<'_>) -> Result<Value, GraphError> {
-        let (mut sum, stem, count) = (self.data(view, 0)?, view.proto.output[0].clone(), view.proto.input.len());
+        let (mut sum, stem, count) = (self.floats(view, 0)?, view.proto.output[0].clone(), view.proto.input.len());
         for position in 1..count {
-            let other = self.data(view, position)?;
+            let other = self.floats(view, position)?;
             sum = self.pair(view, &format!("{stem}.{position}"), Arithmetic::Add, [sum, other])?;
         }
         self.with_number(view, &stem, Arithmetic::Div, sum, count as f64).map(Value::Tensor)
@@ -263,12 +288,28 @@ impl Importer {
 
     /// No less than one bound, then no more than the other, of which one is computed or of whole numbers.
     pub(super) fn bounded(&mut self, view: NodeView<'_>) -> Result<Value, GraphError> {
+        let bounds = [(1, Arithmetic::Max), (2, Arithmetic::Min)];
+        if let Value::Ints(known) = self.value(view, 0)? {
+            let mut known = known.clone();
+            for (position, op) in bounds {
+                if let Some(bound) = self.ints(view, position)? {
+                    known = self.integers(view, op, &known, bound)?;
+                }
+            }
+            return Ok(Value::Ints(known));
+        }
         let (mut x, stem) = (self.number(view, 0)?, view.proto.output[0].clone());
         let kind = self.kind(x);
-        for (position, op, name) in [(1, Arithmetic::Max, format!("{stem}.above")), (2, Arithmetic::Min, format!("{stem}.between"))] {
-            if self.optional(view, position)?.is_some() {
+        for (position, op) in bounds {
+            // Beyond what computed whole numbers are exact to, none of them is.
+            let beyond = |bound: i64| if op == Arithmetic::Max { bound < -EXACT } else { bound > EXACT };
+            let is_one = match self.optional(view, position)? {
+                Some(Value::Ints(bound)) => !bound.values.iter().all(|bound| beyond(*bound)),
+                bound => bound.is_some(),
+            };
+            if is_one {
                 let bound = self.number(view, position)?;
-                x = self.paired(view, &name, op, [x, bound])?;
+                x = self.paired(view, &format!("{stem}.bounded{position}"), op, [x, bound])?;
             }
         }
         let shape = self.shape(x).to_vec();
@@ -339,15 +380,27 @@ impl Importer {
         if view.int("block_size", 0)? != 0 {
             return Err(view.unsupported("block_size"));
         }
-        let (mut x, stem) = (self.number(view, 0)?, view.proto.output[0].clone());
+        let stem = view.proto.output[0].clone();
+        let mut x = match self.value(view, 0)?.clone() {
+            // Exact here, whatever they are: what is made of them is rounded once.
+            Value::Ints(known) => {
+                self.hold(&stem, known.values.len() as u64)?;
+                let values = known.values.iter().map(|&own| own as f64).collect();
+                self.graph.add_constant(format!("{stem}.stored"), known.shape, Origin::Constant, values)
+            }
+            Value::Tensor(_) if self.is_whole(view, 0)? => self.data(view, 0)?,
+            Value::Tensor(id) => {
+                let (tensor, found) = (view.proto.input[0].clone(), self.kind(id).as_str_name());
+                return Err(GraphError::WrongType { tensor, found, expected: "a whole-number type" });
+            }
+        };
         let scale = self.beside(view, x, 1)?.ok_or_else(|| view.bad("input 1 is missing"))?;
-        let kind = self.kind(self.data(view, 1)?);
+        let kind = stated(view)?.unwrap_or(self.kind(self.data(view, 1)?));
         if let Some(zero) = self.beside(view, x, 2)? {
             x = self.paired(view, &format!("{stem}.centred"), Arithmetic::Sub, [x, zero])?;
         }
-        let value = Value::Tensor(self.paired(view, &stem, Arithmetic::Mul, [x, scale])?);
-        self.declare(&value, kind);
-        Ok(value)
+        let value = self.paired(view, &stem, Arithmetic::Mul, [x, scale])?;
+        self.as_kind(view, value, kind)
     }
 
     /// Rounded x / scale + zero point, as far as its type goes.
@@ -355,14 +408,16 @@ impl Importer {
         if view.int("block_size", 0)? != 0 {
             return Err(view.unsupported("block_size"));
         }
-        let (x, stem) = (self.data(view, 0)?, view.proto.output[0].clone());
+        let (x, stem) = (self.floats(view, 0)?, view.proto.output[0].clone());
         let scale = self.beside(view, x, 1)?.ok_or_else(|| view.bad("input 1 is missing"))?;
         let given = self.optional(view, 2)?.map(|value| match value {
             Value::Ints(ints) => ints.kind,
             Value::Tensor(id) => self.kind(*id),
         });
-        let stated = view.int("output_dtype", 0)?;
-        let stated = i32::try_from(stated).ok().and_then(|n| DataType::try_from(n).ok()).filter(|kind| *kind != DataType::Undefined);
+        let stated = stated(view)?;
+        if given.zip(stated).is_some_and(|(given, stated)| given != stated) {
+            return Err(view.bad("a zero point of another type than output_dtype"));
+        }
         let kind = given.or(stated).unwrap_or(DataType::Uint8);
         let (least, most) = match kind {
             DataType::Uint8 => (0.0, 255.0),
@@ -397,5 +452,16 @@ impl Importer {
         };
         let name = format!("{}.{}", view.proto.output[0], ["x", "scale", "zero"][position]);
         self.emit_part(view, &name, Op::Alias, vec![own], each).map(Some)
+    }
+}
+
+/// The type that a node states for its result.
+fn stated(view: NodeView<'_>) -> Result<Option<DataType>, GraphError> {
+    match view.int("output_dtype", 0)? {
+        0 => Ok(None),
+        number => {
+            let known = i32::try_from(number).ok().and_then(|n| DataType::try_from(n).ok()).filter(|kind| is_int(*kind).is_some());
+            known.map(Some).ok_or_else(|| view.unsupported(format!("output_dtype {}", type_name(number))))
+        }
     }
 }

@@ -2,11 +2,11 @@
 
 use super::{Importer, Value, axis, checked_length};
 use crate::error::GraphError;
-use crate::graph::op::{Arithmetic, Op};
+use crate::graph::op::{Arithmetic, Function, Op};
 use crate::graph::{Origin, TensorId};
 use crate::onnx::attributes::NodeView;
 use crate::onnx::proto::tensor_proto::DataType;
-use warpsight_generate::operators::ReduceKind;
+use warpsight_generate::operators::{EXACT, ReduceKind};
 
 /// The longest dimension along which sums up to each place are made, as a product with a triangle.
 const LONGEST_SUM: i64 = 4096;
@@ -27,13 +27,25 @@ impl Importer {
         let kept: Vec<i64> = (0..shape.len()).map(|d| if d == at { 1 } else { shape[d] }).collect();
         let over = |kind| Op::Reduce { kind, axes: vec![at], keep: true };
         let kind = if least { ReduceKind::Min } else { ReduceKind::Max };
+        if shape[at] > EXACT {
+            return Err(view.unsupported(format!("{} places along axis {at} (at most {EXACT})", shape[at])));
+        }
         let best = self.emit_part(view, &format!("{stem}.best"), over(kind), vec![x], kept.clone())?;
-        let found = self.paired(view, &format!("{stem}.found"), Arithmetic::Equal, [x, best])?;
+        // What is compared with elements is no less exact than they are.
+        self.keep_exact(best);
+        let same = self.paired(view, &format!("{stem}.same"), Arithmetic::Equal, [x, best])?;
+        // What is no number is the greatest, and the least.
+        let number = self.paired(view, &format!("{stem}.number"), Arithmetic::Equal, [x, x])?;
+        let nothing = self.mapped(view, &format!("{stem}.nothing"), Function::Not, number)?;
+        let found = self.paired(view, &format!("{stem}.found"), Arithmetic::Or, [same, nothing])?;
         let places = self.counted(view, &format!("{stem}.places"), shape[at], shape.len() - at - 1)?;
         let nowhere = self.held_number(&format!("{stem}.nowhere"), if last { -1.0 } else { shape[at] as f64 });
         let own = self.selected(view, &format!("{stem}.own"), [found, places, nowhere])?;
         let kind = if last { ReduceKind::Max } else { ReduceKind::Min };
-        self.emit_part(view, &format!("{stem}.place"), over(kind), vec![own], kept)
+        let place = self.emit_part(view, &format!("{stem}.place"), over(kind), vec![own], kept)?;
+        self.keep_exact(own);
+        self.keep_exact(place);
+        Ok(place)
     }
 
     /// The place of the greatest along a dimension, or of the least: the first, or the last where that is asked for.
@@ -121,8 +133,7 @@ impl Importer {
         let product = Op::MatMul { transpose_left: false, transpose_right: false };
         let x = self.emit_part(view, &format!("{stem}.sums"), product, vec![x, triangle], rows)?;
         let x = self.emit_part(view, &format!("{stem}.apart"), Op::Alias, vec![x], turned)?;
-        let value = self.emit(view, Op::Transpose { permutation: back }, vec![x], shape)?;
-        self.declare(&value, kind);
-        Ok(value)
+        let value = self.emit_part(view, &stem, Op::Transpose { permutation: back }, vec![x], shape)?;
+        self.as_kind(view, value, kind)
     }
 }

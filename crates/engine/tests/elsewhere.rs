@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Case, execute, interpret, judge};
+use common::Case;
 use fastrand::Rng;
 use std::collections::BTreeSet;
 use warpsight_engine::found::{Found, pattern_of, places_of};
@@ -66,12 +66,7 @@ fn what_lies_elsewhere_is_right() {
             assert_eq!(walked.space().parse(&words), Some(config.clone()), "{words:?}");
             assert_eq!(walked.outline(&config).registers, walked.kernel(&config).registers, "{words:?}");
             let case = Case::new(format!("{text} #{n}"), family(text), config, rng.u64(..));
-            let trial = case.trial();
-            let job = trial.job(&case.program, None);
-            let expected = interpret(&case.program, &job).unwrap_or_else(|error| panic!("{}: {error}", case.describe()));
-            judge(&trial, &expected).unwrap_or_else(|error| panic!("{}: {error}", case.describe()));
-            let found = execute(&mut *device, &job).unwrap_or_else(|error| panic!("{}: {error}", case.describe()));
-            judge(&trial, &found).unwrap_or_else(|error| panic!("{}: {error}", case.describe()));
+            case.is_right_on(&mut *device);
         }
         seen.extend(here.into_iter().map(|own| own.1));
     }

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Case, execute, interpret, judge};
+use common::Case;
 use fastrand::Rng;
 use std::collections::{BTreeMap, BTreeSet};
 use warpsight_engine::found::{ByPattern, pattern_of};
@@ -45,12 +45,7 @@ fn products_of_panels() {
             }
             here.extend(&strips);
             let case = Case::new(format!("{text} #{n}"), family, config, rng.u64(..));
-            let trial = case.trial();
-            let job = trial.job(&case.program, None);
-            let expected = interpret(&case.program, &job).unwrap_or_else(|error| panic!("{}: {error}", case.describe()));
-            judge(&trial, &expected).unwrap_or_else(|error| panic!("{}: {error}", case.describe()));
-            let found = execute(&mut *device, &job).unwrap_or_else(|error| panic!("{}: {error}", case.describe()));
-            judge(&trial, &found).unwrap_or_else(|error| panic!("{}: {error}", case.describe()));
+            case.is_right_on(&mut *device);
         }
         seen.extend(here);
     }

@@ -44,6 +44,15 @@ impl Case {
         format!("{} [{}] {:?}", self.name, extents.join(" "), self.family.space().describe(&self.config))
     }
 
+    /// Its results are right, by the interpreter and on a device.
+    pub fn is_right_on(&self, device: &mut dyn Device) {
+        let trial = self.trial();
+        let job = trial.job(&self.program, None);
+        for output in [interpret(&self.program, &job), execute(device, &job)] {
+            output.and_then(|own| judge(&trial, &own)).unwrap_or_else(|error| panic!("{}: {error}", self.describe()));
+        }
+    }
+
     /// The logical elements of an output as it lies in memory.
     pub fn unpack(&self, output: &[u8]) -> Vec<f32> {
         let layout = self.layouts.last().expect("the output has a place");

@@ -4,18 +4,13 @@ use super::{Importer, IntTensor, Value, broadcast};
 use crate::error::GraphError;
 use crate::graph::op::{Arithmetic, Function, Op};
 use crate::onnx::attributes::NodeView;
-use crate::onnx::literal::is_int;
 use crate::onnx::proto::tensor_proto::DataType;
 
 impl Importer {
     /// A function of each element of the first input.
     pub(super) fn function(&mut self, view: NodeView<'_>, function: Function) -> Result<Value, GraphError> {
-        let x = self.data(view, 0)?;
         let whole = matches!(function, Function::Neg | Function::Abs | Function::Not);
-        if is_int(self.kind(x)) == Some(true) && !whole {
-            let (tensor, found) = (view.proto.input[0].clone(), self.kind(x).as_str_name());
-            return Err(GraphError::WrongType { tensor, found, expected: "float32" });
-        }
+        let x = if whole { self.data(view, 0)? } else { self.floats(view, 0)? };
         let shape = self.shape(x).to_vec();
         self.emit(view, Op::Unary(function), vec![x], shape)
     }

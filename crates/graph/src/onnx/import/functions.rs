@@ -65,12 +65,13 @@ impl Importer {
         }
         let product = self.pair(view, &part("product"), Arithmetic::Mul, [times, b])?;
         let mut rest = self.pair(view, &part("rest"), Arithmetic::Sub, [a, product])?;
-        // A quotient of floats that was rounded up leaves what has the other sign.
-        let (sign, size) = if truncated { (a, self.mapped(view, &part("size"), Function::Abs, b)?) } else { (b, b) };
+        let size = if whole { b } else { self.mapped(view, &part("size"), Function::Abs, b)? };
+        // Floats are truncated, and a quotient that was rounded up leaves what has the other sign.
         if !truncated || !whole {
+            let sign = if whole { b } else { a };
             let signs = self.pair(view, &part("signs"), Arithmetic::Mul, [rest, sign])?;
             let differ = self.with_number(view, &part("differ"), Arithmetic::Less, signs, 0.0)?;
-            let step = if truncated {
+            let step = if !whole {
                 let below = self.with_number(view, &part("negative"), Arithmetic::Less, a, 0.0)?;
                 let away = self.mapped(view, &part("away"), Function::Neg, size)?;
                 self.selected(view, &part("step"), [below, away, size])?

@@ -81,7 +81,8 @@ impl Profile {
 }
 
 /// What may be nothing.
-const OR_ZERO: [&str; 4] = ["execution.local_reserved", "execution.launch_overhead", "execution.launch_gap", "execution.wake"];
+const OR_ZERO: [&str; 5] =
+    ["execution.local_reserved", "execution.launch_overhead", "execution.launch_gap", "execution.wake", "memory.tlb.lookup"];
 
 fn wrong(said: &Said, or_zero: bool, sizes: &RangeInclusive<f64>) -> Option<(f64, &'static str)> {
     let Said { value, lo, hi, others } = said;

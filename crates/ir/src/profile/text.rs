@@ -122,7 +122,7 @@ impl Profile {
     ///
     /// # Errors
     /// With field, line and column where they are known: text that is no profile, or one of a newer version; a number that is not finite, not positive (a launch
-    /// overhead and reserved local memory may be 0), of a size that no device has, of another unit, or outside its own interval; profiles
+    /// overhead, a lookup of pages and reserved local memory may be 0), of a size that no device has, of another unit, or outside its own interval; profiles
     /// that are not there or inherit in a circle.
     pub fn read(text: Text, find: &mut dyn FnMut(&str, &str) -> Result<Text, String>) -> Result<Self, ProfileError> {
         let chain = chain(text, find)?;

@@ -8,6 +8,7 @@ fn this_host_has_what_a_roofline_needs() {
     let measured = host.measure();
     let p = profile(&Host { measured, ..host });
     assert_eq!(p.name, "host");
+    assert_eq!(Profile::parse(&p.text()).as_ref(), Ok(&p), "what is printed is taken back");
     assert_eq!(p.execution.cores.get().map(|&c| c as usize), std::thread::available_parallelism().ok().map(|n| n.get()));
     assert!(p.execution.clock.get().is_some_and(|c| (1e8..1e11).contains(&c.0)));
     assert!(p.memory.dram_bandwidth.get().is_some() && p.memory.texture_l1.bytes.get().is_none());
@@ -80,7 +81,8 @@ fn what_was_measured_replaces_assumptions() {
     assert_eq!([m.l2.bandwidth.get(), m.dram_bandwidth.get()], [4e11, 6e10].map(BytesPerSecond).each_ref().map(Some));
     assert_eq!((m.tlb.reach.get(), m.tlb.miss_latency.get()), (Some(&Bytes(95.0 * 4096.0)), Some(&Cycles(7.12))));
     assert_eq!(m.in_flight.get(), Some(&24.6));
-    assert_eq!((m.llc_beside.get(), m.dram_beside.get(), m.tlb.lookup.get()), (Some(&0.93), None, Some(&Cycles(0.1))));
+    assert_eq!((m.llc_beside.get(), m.dram_beside.get(), m.tlb.lookup.get()), (Some(&0.93), None, Some(&Cycles(0.0))));
+    assert_eq!(Profile::parse(&p.text()).as_ref(), Ok(&p), "what is printed is taken back");
     assert_eq!([m.l2.latency.get(), m.llc.latency.get()], [Some(&Cycles(15.2)), Some(&Cycles(210.0))]);
     // Others have the rest of the last level.
     assert!(matches!(m.llc.bytes, Fact::Known { value: Bytes(350e3), source: Source::Measured, .. }), "{:?}", m.llc.bytes);

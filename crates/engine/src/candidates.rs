@@ -162,10 +162,14 @@ fn seconds(operator: &Operator, judge: &Judge, most: f64, found: &Found) -> Resu
     let mut kernels: Vec<&TensorExpr> = operator.kernels().collect();
     kernels.sort_by_key(|step| std::cmp::Reverse(step.all_axes().map(|axis| axis.extent as usize).fold(1, usize::saturating_mul)));
     let mut left = kernels.len();
-    let mut sum = judge.profile.gaps(left).0;
+    let last = operator.kernels().last().map(std::ptr::from_ref);
+    let mut sum = 0.0;
     for step in kernels {
         let Some(least) = found.least(step, judge)? else { return Ok((None, true)) };
         sum += least.0;
+        if last != Some(std::ptr::from_ref(step)) {
+            sum += judge.profile.gap_behind(least).0;
+        }
         left -= 1;
         if sum > most {
             break;

@@ -101,12 +101,16 @@ pub struct Choice {
 impl Choice {
     /// What the kernels of a pass are predicted to take.
     pub fn kernels_time(&self, network: &Network) -> Seconds {
-        network.steps.iter().map(|step| self.tuned[&network.key(&self.selection, step)].estimate.time).sum()
+        self.times(network).sum()
+    }
+
+    fn times(&self, network: &Network) -> impl Iterator<Item = Seconds> {
+        network.steps.iter().map(|step| self.tuned[&network.key(&self.selection, step)].estimate.time)
     }
 
     /// What a pass is predicted to take on a device: its kernels, and what lies between them.
     pub fn pass_time(&self, network: &Network, on: &Profile) -> Seconds {
-        self.kernels_time(network) + on.gaps(network.steps.len())
+        on.in_turn(self.times(network))
     }
 }
 

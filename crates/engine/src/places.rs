@@ -88,8 +88,13 @@ impl Table {
     }
 
     /// Where every choice takes so many seconds more.
-    pub fn plus(mut self, seconds: f64) -> Self {
-        self.taken.values_mut().for_each(|time| *time += seconds);
+    pub fn plus(self, seconds: f64) -> Self {
+        self.map(|time| time + seconds)
+    }
+
+    /// Where every choice takes what is made of its seconds.
+    pub fn map(mut self, made: impl Fn(f64) -> f64) -> Self {
+        self.taken.values_mut().for_each(|time| *time = made(*time));
         self
     }
 

@@ -61,12 +61,18 @@ impl<'a> Kernels<'a> {
         Self { all, seen, count: known.len(), outer: outer.len(), held, handed }
     }
 
+    /// What each kernel takes, with the gap behind it where another follows.
     fn tables(&self, judge: &Judge, found: &Found) -> Result<Vec<Table>, EngineError> {
-        let one = |(step, seen): (&&TensorExpr, &Vec<usize>)| {
-            let table = Table::by(seen, &found.by_pattern(step, judge)?.1);
+        let one = |(at, (step, seen)): (usize, (&&TensorExpr, &Vec<usize>))| {
+            let table = Table::by(seen, &found.by_pattern(step, judge)?.1).map(|time| time + self.gap_behind(at, time, judge));
             Ok(self.held.iter().fold(table, |table, &number| table.only(number, Place::Buffer)))
         };
-        self.all.iter().zip(&self.seen).map(one).collect()
+        self.all.iter().zip(&self.seen).enumerate().map(one).collect()
+    }
+
+    /// What lies between a kernel that takes so many seconds and the next one, if there is one.
+    fn gap_behind(&self, at: usize, time: f64, judge: &Judge) -> f64 {
+        if at + 1 < self.all.len() { judge.profile.gap_behind(Seconds(time)).0 } else { 0.0 }
     }
 
     /// What it takes with the gaps between its kernels, for each choice of places of what others see; empty where a device cannot run it, or where
@@ -75,8 +81,7 @@ impl<'a> Kernels<'a> {
     /// # Errors
     /// What the profile lacks.
     pub fn table(&self, judge: &Judge, found: &Found) -> Result<Table, EngineError> {
-        let between = judge.profile.gaps(self.all.len()).0;
-        Ok(places::hiding(self.tables(judge, found)?, self.outer..self.count).map(|own| own.plus(between)).unwrap_or_default())
+        Ok(places::hiding(self.tables(judge, found)?, self.outer..self.count).unwrap_or_default())
     }
 
     /// The same of the best schedules that a thorough search finds where what one kernel hands to another lies where both have it, and what others
@@ -97,15 +102,15 @@ impl<'a> Kernels<'a> {
             let Ok(agreed) = places::least(tables, self.count, []) else { return Ok(None) };
             places = agreed;
         }
-        let mut sum = judge.profile.gaps(self.all.len()).0;
+        let mut times = vec![];
         for (step, seen) in self.all.iter().zip(&self.seen) {
             let family = ScheduleFamily::by((*step).clone(), judge.passes);
             let pattern: Vec<Option<Place>> = seen.iter().map(|&number| fixed(number).then(|| places[number])).collect();
             let best = tune::search_one(&family, judge, &places_of(step, &pattern))?;
             let Some(best) = best.first() else { return Ok(None) };
-            sum += best.estimate.time.0;
+            times.push(best.estimate.time);
         }
-        Ok(Some(Seconds(sum)))
+        Ok(Some(judge.profile.in_turn(times)))
     }
 }
 

@@ -84,7 +84,11 @@ fn kernels_are_divided_by_gaps() {
     assert_ne!(taken_on(&conv, &apart), "direct");
     apart.execution.launch_gap = Fact::known(Seconds(1e-3), Source::Assumed, "made up for a test");
     assert_eq!(taken_on(&conv, &apart), "direct");
-    assert_eq!([0, 1, 3].map(|kernels| apart.gaps(kernels)), [Seconds(0.0), Seconds(0.0), Seconds(2e-3)]);
+    assert_eq!([0, 1, 3].map(|kernels| apart.in_turn(vec![Seconds(1e-3); kernels])), [Seconds(0.0), Seconds(1e-3), Seconds(5e-3)]);
+    // Behind what is short cores are awake still.
+    apart.execution.wake = Fact::known(Seconds(1e-4), Source::Assumed, "made up for a test");
+    let times = [2e-4, 3e-4, 1e-4].map(Seconds);
+    assert!((apart.in_turn(times).0 - (6e-4 + 2e-3 + 1e-4)).abs() < 1e-12);
 }
 
 #[test]

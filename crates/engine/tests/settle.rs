@@ -47,7 +47,7 @@ fn seconds(plan: &Plan, judge: &Judge, found: &Found) -> f64 {
     let taken: Vec<ByPattern> = taken.collect();
     let keys = network.least(&taken).expect("places");
     let times: Vec<Seconds> = keys.iter().map(|(family, pattern)| taken[*family][pattern]).collect();
-    times.iter().map(|time| time.0).sum::<f64>() + judge.profile.gaps(times.len()).0
+    judge.profile.in_turn(times).0
 }
 
 fn with(plan: &Plan, names: &[&str]) -> Option<Plan> {

@@ -319,7 +319,8 @@ pub struct Execution {
     pub vector_width: Fact<u32>,
     /// What an empty kernel takes by the clock that kernels are timed with.
     pub launch_overhead: Fact<Seconds>,
-    /// From the end of a kernel to the beginning of the next in its queue, which that clock does not show; where it is unknown, nothing.
+    /// From the end of a kernel to the beginning of the next in its queue while cores are awake, which that clock does not show; where it is
+    /// unknown, nothing.
     #[serde(default)]
     pub launch_gap: Fact<Seconds>,
     /// How much later than the first core the others begin a kernel, where their threads sleep until a driver wakes them. Of CPUs; where it is
@@ -345,9 +346,21 @@ impl Profile {
         })
     }
 
-    /// What lies between so many kernels that run one after another ([`Execution::launch_gap`]).
-    pub fn gaps(&self, kernels: usize) -> Seconds {
-        self.execution.launch_gap.get().map_or(Seconds::ZERO, |gap| *gap * kernels.saturating_sub(1) as f64)
+    /// What lies between a kernel of so many seconds and the next ([`Execution::launch_gap`]). Behind one that keeps cores waiting for longer than
+    /// waking them takes ([`Execution::wake`]), they are woken anew: twice that is what tells four networks best (docs/provenance.md, "Gaps").
+    pub fn gap_behind(&self, time: Seconds) -> Seconds {
+        let [gap, wake] = [&self.execution.launch_gap, &self.execution.wake].map(|own| own.get().copied().unwrap_or(Seconds::ZERO));
+        if time.0 > 2.0 * wake.0 { Seconds(gap.0 + wake.0) } else { gap }
+    }
+
+    /// What kernels of so many seconds take that run one after another, with what lies between them.
+    pub fn in_turn(&self, times: impl IntoIterator<Item = Seconds>) -> Seconds {
+        let mut behind = Seconds::ZERO;
+        let each = times.into_iter().map(|time| {
+            let before = std::mem::replace(&mut behind, self.gap_behind(time));
+            Seconds(before.0 + time.0)
+        });
+        each.sum()
     }
 }
 

@@ -51,17 +51,17 @@ pub fn choose(
             Err(EngineError::NothingVerified { .. } | EngineError::NoPlace { .. }) => None,
             time => time?,
         };
-        chosen.considered[position].timed = time;
+        chosen.considered[position].timed = time.as_ref().map(|(times, source)| (times.iter().copied().sum(), *source));
         // What lies between kernels is not in their times.
-        let gaps = judge.profile.gaps(candidate.operator.kernels().count());
-        if let Some(time) = time.map(|(time, _)| time.0 + gaps.0).filter(|&time| time < least) {
+        let together = time.map(|(times, _)| judge.profile.in_turn(times).0);
+        if let Some(time) = together.filter(|&time| time < least) {
             (least, chosen.taken) = (time, candidate.clone());
         }
     }
     Ok(chosen)
 }
 
-/// What the kernels of a sequence take on a device, together.
+/// What each kernel of a sequence takes on a device.
 fn taken(
     operator: &Operator,
     sequence: &Operator,
@@ -69,13 +69,14 @@ fn taken(
     device: &mut dyn Device,
     rng: &mut Rng,
     observe: &mut dyn FnMut(&ScheduleFamily, &Attempt) -> Result<(), EngineError>,
-) -> Result<Option<(Seconds, TimeSource)>, EngineError> {
+) -> Result<Option<(Vec<Seconds>, TimeSource)>, EngineError> {
     // A kernel by itself has its tensors wherever it likes, as it will run.
     if let (Some(step), 1) = (sequence.kernels().next(), sequence.steps.len()) {
         let family = ScheduleFamily::by(step.clone(), judge.passes);
         let (_, ranked) = tune::rank_all(&family, judge)?;
         let again = |tight: &Judge| Ok(tune::rank_all(&family, tight)?.1);
-        return Ok(tune::choose_fitting(&family, &ranked, judge, device, rng, &mut |attempt| observe(&family, attempt), again)?.time);
+        let tuned = tune::choose_fitting(&family, &ranked, judge, device, rng, &mut |attempt| observe(&family, attempt), again)?;
+        return Ok(tuned.time.map(|(time, source)| (vec![time], source)));
     }
     let mut plan = Plan::of_operator(operator, |n| (0..n).map(|_| rng.f64() * 2.0 - 1.0).collect());
     if sequence != operator {
@@ -84,5 +85,6 @@ fn taken(
     let network = Network::by(&plan, judge.passes)?;
     let choice = network.optimize(judge, &Found::default(), device, rng, observe, &mut |_: Doing, _| true)?;
     let times = network.steps.iter().map(|step| choice.tuned[&network.key(&choice.selection, step)].time);
-    Ok(times.reduce(|sum, own| sum.zip(own).map(|(sum, own)| (sum.0 + own.0, own.1))).flatten())
+    let times: Option<Vec<(Seconds, TimeSource)>> = times.collect();
+    Ok(times.and_then(|all| Some((all.iter().map(|own| own.0).collect(), all.last()?.1))))
 }

@@ -374,10 +374,10 @@ fn execution(host: &Host, clock: Fact<Hertz>) -> Execution {
             "by the events that kernels are timed with, kernels of a few work-items last 0.3 to 0.5 µs on PoCL; enqueueing them takes 9 to 26 µs, outside of the events",
         ),
         launch_gap: assumed(
-            Seconds(5e-6),
-            Seconds(12e-6),
-            Seconds(20e-6),
-            "networks of 25 and 57 kernels on PoCL 3.1: what a pass takes by the wall less what kernels take by events, 12 to 19 µs each",
+            Seconds(1e-6),
+            Seconds(4e-6),
+            Seconds(10e-6),
+            "on PoCL, what all launches of a network of 72 tiny kernels take by the wall less what these take by events, 4.6 µs each (12 to 16 behind longer ones, which have cores to wake)",
         ),
         wake: match host.measured.and_then(|found| found.wake.map(|wake| wake.map(Seconds))) {
             Some([lo, _, hi]) => {

@@ -11,7 +11,7 @@ use super::sharing::shared;
 use super::spec::{FORMATS, Kind};
 use super::timed::{Timed, timed};
 use super::warps;
-use crate::fit::texture::{Sample, fit, paper000};
+use crate::fit::texture::{Nearest, Sample, fit, paper000};
 use crate::{Curve, Finding, Findings, Scale};
 use std::collections::BTreeMap;
 use warpsight_ir::profile::{Fact, Source};
@@ -81,10 +81,10 @@ fn samples(timed: &[Timed], warp: u32) -> Vec<Sample> {
 }
 
 fn fits(seen: &Seen, samples: &[Sample], hits: &BTreeMap<u32, f64>, findings: &mut Findings) {
-    let fit_of = |format: &ImageFormat| fit(samples, format.bytes(), hits.get(&format.bytes()).copied());
-    let texels: Vec<_> = FORMATS.iter().rev().filter_map(fit_of).collect();
-    let capacity = seen.found.get("texture.l1.capacity_bytes").zip(seen.found.get("texture.l1.line_bytes"));
-    let published = capacity.and_then(|(capacity, line)| paper000(samples, (capacity / line).round()));
+    let [line, capacity] = ["texture.l1.line_bytes", "texture.l1.capacity_bytes"].map(|key| seen.found.get(key));
+    let nearest = |bytes: u32| Nearest { hit: hits.get(&bytes).copied(), line, capacity };
+    let texels: Vec<_> = FORMATS.iter().rev().filter_map(|format| fit(samples, format.bytes(), nearest(format.bytes()))).collect();
+    let published = nearest(0).lines().and_then(|lines| paper000(samples, lines));
     let errors = |errors: &mut dyn Iterator<Item = f64>| {
         let all: Vec<f64> = errors.filter(|error| error.is_finite()).collect();
         (!all.is_empty()).then(|| all.iter().sum::<f64>() / all.len() as f64)

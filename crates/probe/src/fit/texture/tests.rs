@@ -63,7 +63,7 @@ fn samples(truth: &TexelFit, noise: f64) -> Vec<Sample> {
 fn a_planted_device_comes_back() {
     for lines in [16.0, 64.0] {
         let truth = truth(lines);
-        let found = fit(&samples(&truth, 0.0), 8, None).expect("enough walks");
+        let found = fit(&samples(&truth, 0.0), 8, Nearest::default()).expect("enough walks");
         assert!(found.error < 0.01 && found.warp_error.is_some_and(|error| error < 0.03), "{found:?}");
         assert!((found.hit.0 / truth.hit.0 - 1.0).abs() < 0.05, "{found:?}");
         assert!((found.lines.expect("C") / lines).log2().abs() <= 0.5 && found.lines_unknown.is_none(), "{found:?}");
@@ -75,7 +75,7 @@ fn a_planted_device_comes_back() {
 
 #[test]
 fn noise_stays_noise() {
-    let found = fit(&samples(&truth(32.0), 0.05), 8, None).expect("enough walks");
+    let found = fit(&samples(&truth(32.0), 0.05), 8, Nearest::default()).expect("enough walks");
     assert!(found.error < 0.04 && found.warp_error.is_some_and(|error| error < 0.06), "{found:?}");
 }
 
@@ -83,16 +83,44 @@ fn noise_stays_noise() {
 #[test]
 fn few_blocks_are_told() {
     for noise in [0.0, 0.03] {
-        let found = fit(&samples(&truth(32.0), noise), 8, None).expect("enough walks");
+        let found = fit(&samples(&truth(32.0), noise), 8, Nearest::default()).expect("enough walks");
         let blocks: Vec<Block> = found.blocks.iter().map(|cost| cost.block()).collect();
         assert!(blocks.len() <= 3 && blocks[0] == LINE, "{noise}: {found:?}");
     }
 }
 
+/// What walks in one row told of the cache is not told otherwise by walks of warps, and tells these as well.
+#[test]
+fn what_the_cache_holds_may_be_known() {
+    let samples = samples(&truth(48.0), 0.02);
+    let of = |capacity| fit(&samples, 8, Nearest { line: Some(32.0), capacity, hit: None }).expect("enough walks");
+    let (free, known) = (of(None), of(Some(48.0 * 32.0)));
+    assert_ne!(free.lines, Some(48.0), "no power of the root of two");
+    assert_eq!((known.lines, known.blocks[0].block()), (Some(48.0), LINE));
+    assert!(known.warp_error.expect("several lanes") < free.warp_error.expect("several lanes") + 0.005, "{known:?} {free:?}");
+}
+
+/// A line whose miss costs next to nothing beside what is behind it is the first block where walks in one row told how long it is.
+#[test]
+fn a_line_that_tells_little_is_told() {
+    let mut truth = truth(32.0);
+    truth.blocks[0].first = Seconds(4e-9);
+    let samples = samples(&truth, 0.03);
+    let blocks = |line| -> Vec<Block> {
+        fit(&samples, 8, Nearest { line, ..Nearest::default() }).expect("enough walks").blocks.iter().map(BlockCost::block).collect()
+    };
+    assert_ne!(blocks(None)[0], LINE);
+    let known = blocks(Some(32.0));
+    assert_eq!(known[0].width * known[0].height, 4, "{known:?}");
+    assert!(known.len() <= 3 && known.contains(&BEHIND), "{known:?}");
+    // No block of texels is as long.
+    assert_eq!(blocks(Some(24.0)), blocks(None));
+}
+
 #[test]
 fn the_published_model_is_fitted_beside_it() {
     let all = samples(&truth(32.0), 0.01);
-    let (ours, paper) = (fit(&all, 8, None).expect("enough walks"), paper000(&all, 32.0).expect("enough walks"));
+    let (ours, paper) = (fit(&all, 8, Nearest::default()).expect("enough walks"), paper000(&all, 32.0).expect("enough walks"));
     assert!(ours.error < paper.error && ours.warp_error < paper.warp_error, "{ours:?} {paper:?}");
     assert!(paper.divergence > 1.0, "{paper:?}");
 }
@@ -107,7 +135,7 @@ fn a_line_of_one_texel_is_told_by_its_hit() {
     let all: Vec<Sample> = (0..20)
         .map(|n| Sample { texel_bytes: 16, lanes: 1, texels: texels(), seconds: 300e-9, pattern: None, held_out: n % 4 == 3 })
         .collect();
-    let found = fit(&all, 16, Some(100e-9)).expect("enough walks");
+    let found = fit(&all, 16, Nearest { hit: Some(100e-9), ..Nearest::default() }).expect("enough walks");
     let once = found.seconds(&Path::new(1, &[(5, 5), (9, 9)])).0;
     let again = found.seconds(&Path::new(1, &[(5, 5); 50])).0;
     assert!((once / 300e-9 - 1.0).abs() < 0.01 && again < 110e-9, "{once} {again} {found:?}");
@@ -118,7 +146,7 @@ fn a_line_of_one_texel_is_told_by_its_hit() {
 fn what_one_lane_does_not_tell_is_no_number() {
     let alone: Vec<Sample> =
         samples(&truth(32.0), 0.0).into_iter().filter(|sample| sample.lanes == 1 && sample.pattern.is_none()).collect();
-    let found = fit(&alone, 8, None).expect("enough walks");
+    let found = fit(&alone, 8, Nearest::default()).expect("enough walks");
     assert_eq!(found.lines, None, "{found:?}");
     assert!(found.lines_unknown.as_ref().is_some_and(|why| why.contains("several lanes")), "{found:?}");
     assert!(found.is_finite() && (found.held(1e9), found.held(0.0)) == (1.0, 1.0), "all is taken to be held");
@@ -127,7 +155,7 @@ fn what_one_lane_does_not_tell_is_no_number() {
 #[test]
 fn few_walks_are_not_fitted() {
     let all = samples(&truth(32.0), 0.0);
-    assert_eq!(fit(&all[..5], 8, None), None);
-    assert_eq!(fit(&all, 16, None), None);
+    assert_eq!(fit(&all[..5], 8, Nearest::default()), None);
+    assert_eq!(fit(&all, 16, Nearest::default()), None);
     assert_eq!(paper000(&all[..5], 32.0), None);
 }

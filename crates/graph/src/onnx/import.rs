@@ -16,6 +16,7 @@ mod moves;
 mod norms;
 mod places;
 mod reductions;
+mod sample;
 mod sequence;
 mod table;
 mod windows;

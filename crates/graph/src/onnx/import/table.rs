@@ -103,6 +103,7 @@ const ROWS: &[Row] = &[
     computes("GlobalMaxPool", SPATIAL, Importer::global_max_pool),
     moves("Greater", "", |i, v| i.truth(v, Arithmetic::Less, true)),
     moves("GreaterOrEqual", "", |i, v| i.truth(v, Arithmetic::LessOrEqual, true)),
+    computes("GridSample", "one to three spatial dimensions, cubic one or two", Importer::sampled),
     computes("GroupNormalization", "", Importer::group_normalization),
     computes("HardSigmoid", "", Importer::hard_sigmoid),
     computes("HardSwish", "", |i, v| i.function(v, Function::HardSwish)),

@@ -4,6 +4,7 @@
 //! read. So is every node whose inputs are all constant. Whole numbers that come from outside (words, masks) are computed as the floats that
 //! they are, exact up to 2²⁴.
 
+mod angles;
 mod attention;
 mod cast;
 mod choose;

@@ -81,6 +81,21 @@ impl Importer {
         Ok(value)
     }
 
+    /// 1 where one of two is not 0 and the other is.
+    pub(super) fn either(&mut self, view: NodeView<'_>) -> Result<Value, GraphError> {
+        if let (Value::Ints(a), Value::Ints(b)) = (self.value(view, 0)?, self.value(view, 1)?) {
+            let made = self.zipped(view, "Xor", a, b, |x, y| Some(i64::from((x == 0) != (y == 0))))?;
+            return Ok(Value::Ints(IntTensor { kind: DataType::Bool, ..made }));
+        }
+        let (a, b, stem) = (self.number(view, 0)?, self.number(view, 1)?, view.proto.output[0].clone());
+        let a = self.mapped(view, &format!("{stem}.not_a"), Function::Not, a)?;
+        let b = self.mapped(view, &format!("{stem}.not_b"), Function::Not, b)?;
+        let same = self.pair(view, &format!("{stem}.same"), Arithmetic::Equal, [a, b])?;
+        let value = Value::Tensor(self.mapped(view, &stem, Function::Not, same)?);
+        self.declare(&value, DataType::Bool);
+        Ok(value)
+    }
+
     pub(super) fn choose(&mut self, view: NodeView<'_>) -> Result<Value, GraphError> {
         if let (Value::Ints(c), Value::Ints(a), Value::Ints(b)) = (self.value(view, 0)?, self.value(view, 1)?, self.value(view, 2)?) {
             let shape = broadcast(view, &broadcast(view, &c.shape, &a.shape)?, &b.shape)?;

@@ -1,5 +1,6 @@
 //! The operators that are read: one row each, which the importer and everybody who lists them use.
 
+use super::angles::Given;
 use super::functions::Exponential;
 use super::{Importer, Value};
 use crate::error::GraphError;
@@ -57,12 +58,15 @@ const PUT: &str =
 
 const ROWS: &[Row] = &[
     computes("Abs", "", |i, v| i.function(v, Function::Abs)),
+    computes("Acos", "", |i, v| i.angle(v, Given::Cosine)),
     computes("Acosh", "up to 1e19", |i, v| i.exponential(v, Exponential::Acosh)),
     computes("Add", "", |i, v| i.arithmetic(v, Arithmetic::Add)),
     moves("And", "", |i, v| i.truth(v, Arithmetic::And, false)),
     computes("ArgMax", "", Importer::arg_best),
     computes("ArgMin", "", Importer::arg_best),
+    computes("Asin", "", |i, v| i.angle(v, Given::Sine)),
     computes("Asinh", "off by 1e-7 near 0; up to 1e19", |i, v| i.exponential(v, Exponential::Asinh)),
+    computes("Atan", "", |i, v| i.angle(v, Given::Tangent)),
     computes("Atanh", "off by 1e-7 near 0", |i, v| i.exponential(v, Exponential::Atanh)),
     computes("Attention", "one output, neither softcap nor padding of keys; is_causal without earlier keys", Importer::attention),
     computes("AveragePool", SPATIAL, Importer::pool),
@@ -189,4 +193,5 @@ const ROWS: &[Row] = &[
     moves("Unsqueeze", KNOWN, Importer::unsqueeze),
     computes("Upsample", "scales known before a run", Importer::resize),
     moves("Where", "", Importer::choose),
+    moves("Xor", "", Importer::either),
 ];

@@ -251,8 +251,8 @@ fn no_positions() {
 
 #[test]
 fn unsupported_operators_name_node_operator_and_opset() {
-    assert_eq!(message(vec![node("left", "LSTM", &["x"], &["y"])]), "node `left`: operator LSTM (opset 13) is not supported");
-    assert_eq!(message(vec![node("", "LSTM", &["x"], &["y"])]), "node `y`: operator LSTM (opset 13) is not supported");
+    assert_eq!(message(vec![node("left", "MaxRoiPool", &["x"], &["y"])]), "node `left`: operator MaxRoiPool (opset 13) is not supported");
+    assert_eq!(message(vec![node("", "MaxRoiPool", &["x"], &["y"])]), "node `y`: operator MaxRoiPool (opset 13) is not supported");
     let mut foreign = node("n", "Gelu", &["x"], &["y"]);
     foreign.domain = "com.microsoft".into();
     assert_eq!(message(vec![foreign]), "node `n`: operator com.microsoft.Gelu (opset 13) is not supported");
@@ -260,15 +260,15 @@ fn unsupported_operators_name_node_operator_and_opset() {
     assert_eq!(message(used), "node `n`: Add (opset 13) with the further output `mask` of Dropout as its input is not supported");
     // All of them at once, each with its count.
     let many = vec![
-        node("a", "LSTM", &["x"], &["p"]),
+        node("a", "MaxRoiPool", &["x"], &["p"]),
         node("b", "NonZero", &["p"], &["q"]),
-        node("", "LSTM", &["q"], &["r"]),
+        node("", "MaxRoiPool", &["q"], &["r"]),
         node("d", "Relu", &["r"], &["y"]),
     ];
-    let expected = "3 nodes have operators that are not supported (opset 13): LSTM ×2 (first `a`), NonZero ×1 (first `b`)";
+    let expected = "3 nodes have operators that are not supported (opset 13): MaxRoiPool ×2 (first `a`), NonZero ×1 (first `b`)";
     assert_eq!(message(many), expected);
     // Nodes that no output needs are nobody's concern.
-    let unused = model(vec![node("n", "Relu", &["x"], &["y"]), node("m", "LSTM", &["x"], &["z"])]);
+    let unused = model(vec![node("n", "Relu", &["x"], &["y"]), node("m", "MaxRoiPool", &["x"], &["z"])]);
     assert!(Model::from_bytes(&unused.encode_to_vec()).unwrap().graph(&[]).is_ok());
 }
 
@@ -478,4 +478,61 @@ fn extreme_numbers_never_panic() {
         }
     }
     assert!(good > 1000 && good < all, "{good} of {all}");
+}
+
+/// What layers of sequences and samples between pixels cannot be of is said with shapes.
+#[test]
+fn sequences_and_places_that_do_not_fit_are_named() {
+    let sequence = |op: &str, shape: [&[i64]; 3], attributes: Vec<AttributeProto>, more: Vec<TensorProto>| {
+        let mut inputs = vec!["s", "w", "r"];
+        inputs.extend(more.iter().map(|own| own.name.as_str()));
+        let mut layer = node("n", op, &inputs, &["y"]);
+        layer.attribute = attributes;
+        let mut made = model(vec![layer]);
+        let graph = made.graph.as_mut().unwrap();
+        let filled = |name: &str, shape: &[i64]| constant(name, shape, &vec![0.5; shape.iter().product::<i64>() as usize]);
+        graph.initializer = vec![filled("w", shape[1]), filled("r", shape[2])];
+        graph.initializer.extend(more);
+        graph.input.push(float("s", shape[0]));
+        error(&made).to_string()
+    };
+    let fits: [&[i64]; 3] = [&[2, 1, 3], &[1, 12, 3], &[1, 12, 4]];
+    let text = |name: &str, own: &str| AttributeProto {
+        name: name.into(),
+        s: own.into(),
+        r#type: AttributeType::String as i32,
+        ..Default::default()
+    };
+    let number = |name: &str, own| AttributeProto { name: name.into(), i: own, r#type: AttributeType::Int as i32, ..Default::default() };
+    let cases = [
+        ("GRU", [&[2, 1, 3][..], &[1, 12, 5], &[1, 12, 4]], vec![], "weights of shapes [1, 12, 5] and [1, 12, 4] for 4 elements"),
+        ("LSTM", fits, vec![], "weights of shapes [1, 12, 3] and [1, 12, 4] for 4 elements"),
+        ("GRU", [&[2, 3], fits[1], fits[2]], vec![], "a sequence of shape [2, 3] and weights of shape [1, 12, 4]"),
+        ("GRU", fits, vec![number("hidden_size", 7)], "for 4 elements"),
+        ("GRU", fits, vec![number("layout", 1)], "layout=1"),
+        ("GRU", fits, vec![text("direction", "sideways")], "direction `sideways`"),
+        ("GRU", fits, vec![text("direction", "bidirectional")], "weights of shapes"),
+        ("GRU", [&[300, 1, 3], fits[1], fits[2]], vec![], "300 steps (at most 256)"),
+    ];
+    for (op, shapes, attributes, expected) in cases {
+        let found = sequence(op, shapes, attributes, vec![]);
+        assert!(found.contains(expected) && found.contains("node `n`"), "{found}");
+    }
+    let bias = sequence("GRU", fits, vec![], vec![constant("b", &[1, 12], &[0.5; 12])]);
+    assert!(bias.contains("input 3 of shape [1, 12], not [1, 24]"), "{bias}");
+    let lengths =
+        TensorProto { name: "l".into(), dims: vec![1], data_type: DataType::Int32 as i32, int32_data: vec![1], ..Default::default() };
+    let shorter = sequence("GRU", fits, vec![], vec![constant("b", &[1, 24], &[0.5; 24]), lengths]);
+    assert!(shorter.contains("sequences that end before others"), "{shorter}");
+    let sampled = |grid: &[i64], attributes: Vec<AttributeProto>| {
+        let mut own = node("n", "GridSample", &["s", "g"], &["y"]);
+        own.attribute = attributes;
+        let mut made = model(vec![own]);
+        made.graph.as_mut().unwrap().input.extend([float("s", &[1, 2, 4, 5]), float("g", grid)]);
+        error(&made).to_string()
+    };
+    assert!(sampled(&[1, 3, 3, 3], vec![]).contains("places of shape [1, 3, 3, 3] in data of shape [1, 2, 4, 5]"));
+    assert!(sampled(&[2, 3, 3, 2], vec![]).contains("places of shape"));
+    assert!(sampled(&[1, 3, 3, 2], vec![text("mode", "sinc")]).contains("mode `sinc`"));
+    assert!(sampled(&[1, 3, 3, 2], vec![text("padding_mode", "wrap")]).contains("padding_mode `wrap`"));
 }

@@ -61,6 +61,10 @@ impl<'a> NodeView<'a> {
     pub(crate) fn string(&self, name: &str) -> Result<Option<String>, GraphError> {
         Ok(self.find(name, AttributeType::String)?.map(|a| String::from_utf8_lossy(&a.s).into_owned()))
     }
+    pub(crate) fn strings(&self, name: &str) -> Result<Vec<String>, GraphError> {
+        let found = self.find(name, AttributeType::Strings)?;
+        Ok(found.map(|a| a.strings.iter().map(|own| String::from_utf8_lossy(own).into_owned()).collect()).unwrap_or_default())
+    }
     pub(crate) fn tensor(&self, name: &str) -> Result<Option<&'a TensorProto>, GraphError> {
         Ok(self.find(name, AttributeType::Tensor)?.and_then(|a| a.t.as_ref()))
     }

@@ -16,6 +16,7 @@ mod known;
 mod moves;
 mod norms;
 mod places;
+mod recurrent;
 mod reductions;
 mod sample;
 mod sequence;
@@ -129,7 +130,9 @@ pub(crate) fn import(
 
 impl Importer {
     fn node(&mut self, view: NodeView<'_>) -> Result<(), GraphError> {
-        if view.proto.output.first().is_none_or(String::is_empty) {
+        // Layers of sequences may leave out what others have first.
+        let recurrent = matches!(view.proto.op_type.as_str(), "RNN" | "GRU" | "LSTM");
+        if view.proto.output.iter().all(String::is_empty) || view.proto.output[0].is_empty() && !recurrent {
             return Err(view.bad("it has no output"));
         }
         for name in view.proto.output.iter().skip(1).filter(|n| !n.is_empty()) {
@@ -147,7 +150,9 @@ impl Importer {
         if let Value::Ints(known) = &value {
             self.hold(&view.proto.output[0], known.values.len() as u64)?;
         }
-        self.values.insert(view.proto.output[0].clone(), value);
+        if !view.proto.output[0].is_empty() {
+            self.values.insert(view.proto.output[0].clone(), value);
+        }
         Ok(())
     }
 

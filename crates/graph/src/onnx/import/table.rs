@@ -53,6 +53,7 @@ const fn moves(name: &'static str, limits: &'static str, read: Read) -> Row {
 const SPATIAL: &str = "one to three spatial dimensions";
 const KNOWN: &str = "shapes, axes and positions known before a run";
 const FLOATS: &str = "axes known before a run; floats alone";
+const SEQUENCE: &str = "at most 256 steps, which are written out and chosen one by one; sequences of one length; Sigmoid, Tanh, Relu; neither layout=1 nor input_forget=1";
 const PUT: &str =
     "of equal positions the last one stays; positions beyond both ends are nowhere; at most 1099511627776 places times updates";
 
@@ -98,6 +99,7 @@ const ROWS: &[Row] = &[
     moves("Expand", KNOWN, Importer::expand),
     moves("Flatten", "", Importer::flatten),
     computes("Floor", "", |i, v| i.function(v, Function::Floor)),
+    computes("GRU", SEQUENCE, Importer::recurrent),
     moves("Gather", "beyond both ends zeros are found", Importer::gather),
     moves("GatherElements", "beyond both ends zeros are found", Importer::gather_elements),
     moves("GatherND", "batch_dims=0; beyond both ends zeros are found", Importer::gather_points),
@@ -117,6 +119,7 @@ const ROWS: &[Row] = &[
     moves("IsInf", "", Importer::is_no_number),
     moves("IsNaN", "", Importer::is_no_number),
     computes("LRN", "a bias above 0", Importer::local_response),
+    computes("LSTM", SEQUENCE, Importer::recurrent),
     computes("LayerNormalization", "scale and bias of the shape of the normalised dimensions, one output", Importer::layer_normalization),
     computes("LeakyRelu", "", Importer::leaky_relu),
     moves("Less", "", |i, v| i.truth(v, Arithmetic::Less, false)),
@@ -146,6 +149,7 @@ const ROWS: &[Row] = &[
     ),
     computes("QuantizeLinear", "no blocks; 8 and 16 bits; kept as the whole numbers that they are", Importer::quantize),
     computes("RMSNormalization", "", Importer::root_mean_square),
+    computes("RNN", SEQUENCE, Importer::recurrent),
     moves("Range", "whole numbers known before a run", Importer::range),
     computes("Reciprocal", "", |i, v| i.function(v, Function::Reciprocal)),
     computes("ReduceL1", "axes known before a run", |i, v| i.reduce(v, ReduceKind::L1)),

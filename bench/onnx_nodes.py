@@ -26,8 +26,9 @@ TESTS = pathlib.Path(onnx.__file__).parent / "backend/test/data"
 KINDS = ["node", "simple", "pytorch-operator", "pytorch-converted"]
 # Relative L2; of results in halves and shorter floats, which these tests round once, we after each operator.
 TOLERANCE, SHORT = 1e-5, 1e-2
-# What is compared with what onnx computed in float32 one after the other: sums of some hundred terms are off by more.
-LONG = {"node/test_averagepool_2d_ceil_last_window_starts_on_pad": 2e-4}
+# What is compared with what onnx computed in float32 one after the other: sums of some hundred terms are off by more. And what is written there with
+# four digits behind the point.
+LONG = {"node/test_averagepool_2d_ceil_last_window_starts_on_pad": 2e-4, "node/test_gridsample_bicubic": 5e-5}
 
 
 def tensor(path):

@@ -509,7 +509,7 @@ fn sequences_and_places_that_do_not_fit_are_named() {
         ("LSTM", fits, vec![], "weights of shapes [1, 12, 3] and [1, 12, 4] for 4 elements"),
         ("GRU", [&[2, 3], fits[1], fits[2]], vec![], "a sequence of shape [2, 3] and weights of shape [1, 12, 4]"),
         ("GRU", fits, vec![number("hidden_size", 7)], "for 4 elements"),
-        ("GRU", fits, vec![number("layout", 1)], "layout=1"),
+        ("LSTM", fits, vec![number("input_forget", 1)], "input_forget=1"),
         ("GRU", fits, vec![text("direction", "sideways")], "direction `sideways`"),
         ("GRU", fits, vec![text("direction", "bidirectional")], "weights of shapes"),
         ("GRU", [&[300, 1, 3], fits[1], fits[2]], vec![], "300 steps (at most 256)"),

@@ -51,10 +51,8 @@ impl Importer {
             "GRU" => 3,
             _ => 4,
         };
-        for (name, usual) in [("layout", 0), ("input_forget", 0)] {
-            if view.int(name, usual)? != usual {
-                return Err(view.unsupported(format!("{name}={}", view.int(name, usual)?)));
-            }
+        if view.int("input_forget", 0)? != 0 {
+            return Err(view.unsupported("input_forget=1"));
         }
         for name in ["activation_alpha", "activation_beta"] {
             if view.floats(name)?.is_some_and(|own| !own.is_empty()) {
@@ -68,7 +66,14 @@ impl Importer {
             Some(other) => return Err(view.bad(format!("direction `{other}`"))),
         };
         let count = directions.len() as i64;
-        let (x, w, r) = (self.floats(view, 0)?, self.floats(view, 1)?, self.floats(view, 2)?);
+        let stem = view.proto.output.iter().find(|name| !name.is_empty()).cloned().unwrap_or_default();
+        let (mut x, w, r) = (self.floats(view, 0)?, self.floats(view, 1)?, self.floats(view, 2)?);
+        let kind = self.kind(x);
+        // Sequences one after the other, or their steps.
+        let whole = view.int("layout", 0)? != 0;
+        if whole {
+            x = self.exchanged(view, &format!("{stem}.steps"), x)?;
+        }
         let [&[steps, batch, width], &[_, rows, hidden]] = [self.shape(x), self.shape(r)] else {
             return Err(view.bad(format!("a sequence of shape {:?} and weights of shape {:?}", self.shape(x), self.shape(r))));
         };
@@ -77,10 +82,11 @@ impl Importer {
             own => Ok(own),
         };
         let states = [count, batch, hidden];
-        let [bias, first, cell, peepholes] = [
+        let given = if whole { [batch, count, hidden] } else { states };
+        let [bias, mut first, mut cell, peepholes] = [
             asked(3, &[count, 2 * gates * hidden])?,
-            asked(5, &states)?,
-            if gates == 4 { asked(6, &states)? } else { None },
+            asked(5, &given)?,
+            if gates == 4 { asked(6, &given)? } else { None },
             if gates == 4 { asked(7, &[count, 3 * hidden])? } else { None },
         ];
         let stated = view.int("hidden_size", hidden)?;
@@ -91,17 +97,21 @@ impl Importer {
         if steps > LONGEST {
             return Err(view.unsupported(format!("{steps} steps (at most {LONGEST})")));
         }
-        if self.optional(view, 4)?.is_some() {
-            let lengths = self.ints(view, 4)?;
-            if lengths.is_some_and(|own| own.values.iter().any(|&length| length != steps)) {
+        match self.optional(view, 4)? {
+            Some(Value::Ints(own)) if own.values.iter().any(|&length| length != steps) => {
                 return Err(view.unsupported("sequences that end before others"));
             }
+            Some(Value::Tensor(_)) => return Err(view.unsupported("lengths of sequences that are given in a run")),
+            _ => {}
         }
-        let stem = view.proto.output.iter().find(|name| !name.is_empty()).cloned().unwrap_or_default();
+        for (name, own) in [("hidden", &mut first), ("cell", &mut cell)] {
+            if let Some(given) = own.filter(|_| whole) {
+                *own = Some(self.exchanged(view, &format!("{stem}.{name}.ways"), given)?);
+            }
+        }
         let clip = Some(view.float("clip", 0.0)?).filter(|clip| *clip > 0.0);
         let layer =
             Layer { view, stem, sizes: [steps, batch, hidden], clip, linear_before_reset: view.int("linear_before_reset", 0)? != 0 };
-        let kind = self.kind(x);
         let (mut each, mut last) = (vec![], vec![]);
         for (number, backwards) in directions.into_iter().enumerate() {
             let activations = activations(view, number, gates)?;
@@ -130,15 +140,17 @@ impl Importer {
             for step in 0..steps as usize {
                 parts.extend(each.iter().map(|own| own[step]));
             }
-            values[0] = Some(self.together(&layer, &outputs[0], &parts, vec![steps, count, batch, hidden])?);
+            let permutation = if whole { vec![2, 0, 1, 3] } else { vec![] };
+            values[0] = Some(self.together(&layer, &outputs[0], &parts, (vec![steps, count, batch, hidden], permutation))?);
         }
+        let ways = if whole { vec![1, 0, 2] } else { vec![] };
         if asks(1) {
             let parts: Vec<TensorId> = last.iter().filter_map(|own| own.hidden).collect();
-            values[1] = Some(self.together(&layer, &outputs[1], &parts, vec![count, batch, hidden])?);
+            values[1] = Some(self.together(&layer, &outputs[1], &parts, (states.to_vec(), ways.clone()))?);
         }
         if gates == 4 && asks(2) {
             let parts: Vec<TensorId> = last.iter().filter_map(|own| own.cell).collect();
-            values[2] = Some(self.together(&layer, &outputs[2], &parts, vec![count, batch, hidden])?);
+            values[2] = Some(self.together(&layer, &outputs[2], &parts, (states.to_vec(), ways.clone()))?);
         }
         let mut found = None;
         for (name, value) in outputs.iter().zip(values) {
@@ -151,8 +163,21 @@ impl Importer {
         found.ok_or_else(|| view.bad("it has no output"))
     }
 
-    /// Tensors one after the other, each a row of the whole.
-    fn together(&mut self, layer: &Layer<'_>, name: &str, parts: &[TensorId], shape: Vec<i64>) -> Result<TensorId, GraphError> {
+    /// With its first two dimensions exchanged.
+    fn exchanged(&mut self, view: NodeView<'_>, name: &str, x: TensorId) -> Result<TensorId, GraphError> {
+        let shape = self.shape(x).to_vec();
+        let &[a, b, c] = &shape[..] else { return Err(view.bad(format!("a tensor of shape {shape:?}, not of three dimensions"))) };
+        self.emit_part(view, name, Op::Transpose { permutation: vec![1, 0, 2] }, vec![x], vec![b, a, c])
+    }
+
+    /// Tensors one after the other, each a row of the whole, whose dimensions then are permuted so, if they are.
+    fn together(
+        &mut self,
+        layer: &Layer<'_>,
+        name: &str,
+        parts: &[TensorId],
+        (shape, permutation): (Vec<i64>, Vec<usize>),
+    ) -> Result<TensorId, GraphError> {
         let [_, batch, hidden] = layer.sizes;
         let joined = match parts {
             [one] => *one,
@@ -161,7 +186,12 @@ impl Importer {
                 self.emit_part(layer.view, &format!("{name}.joined"), Op::Concat { axis: 0 }, parts.to_vec(), rows)?
             }
         };
-        self.emit_part(layer.view, name, Op::Alias, vec![joined], shape)
+        if permutation.is_empty() {
+            return self.emit_part(layer.view, name, Op::Alias, vec![joined], shape);
+        }
+        let apart = self.emit_part(layer.view, &format!("{name}.apart"), Op::Alias, vec![joined], shape.clone())?;
+        let turned = permutation.iter().map(|&d| shape[d]).collect();
+        self.emit_part(layer.view, name, Op::Transpose { permutation }, vec![apart], turned)
     }
 
     /// A part of a tensor along a dimension.

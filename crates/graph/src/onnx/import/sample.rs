@@ -189,21 +189,23 @@ impl Importer {
         Ok(Tap { position, weight })
     }
 
-    /// What four pixels count for, from the one before the last that is not beyond a place, `rest` behind it.
+    /// What four pixels count for, from the one before the last that is not beyond a place, `rest` behind it. Of a pixel that is 1 + t away it is
+    /// a · t · (1 - t)², in which nothing cancels.
     fn cubic(&mut self, view: NodeView<'_>, name: &str, rest: TensorId) -> Result<Vec<(f64, TensorId)>, GraphError> {
+        let left = self.times_and_more(view, &format!("{name}.left"), rest, -1.0, 1.0)?;
         let mut weights = vec![];
-        for (number, away) in [-1.0, 0.0, 1.0, 2.0].into_iter().enumerate() {
+        for (number, (away, [t, u])) in
+            [(-1.0, [rest, left]), (0.0, [rest, left]), (1.0, [left, rest]), (2.0, [left, rest])].into_iter().enumerate()
+        {
             let part = |own: &str| format!("{name}{number}.{own}");
-            // How far the pixel is, and the polynomial of that, the highest power first.
-            let far = self.times_and_more(view, &part("far"), rest, if away > 0.0 { -1.0 } else { 1.0 }, f64::abs(away))?;
-            let near = [CUBIC + 2.0, -(CUBIC + 3.0), 0.0, 1.0];
-            let farther = [CUBIC, -5.0 * CUBIC, 8.0 * CUBIC, -4.0 * CUBIC];
-            let [a, b, c, d] = if away == 0.0 || away == 1.0 { near } else { farther };
-            let sum = self.times_and_more(view, &part("a"), far, a, b)?;
-            let sum = self.pair(view, &part("b"), Arithmetic::Mul, [sum, far])?;
-            let sum = self.times_and_more(view, &part("c"), sum, 1.0, c)?;
-            let sum = self.pair(view, &part("d"), Arithmetic::Mul, [sum, far])?;
-            weights.push((away, self.times_and_more(view, &part("weight"), sum, 1.0, d)?));
+            let near = away == 0.0 || away == 1.0;
+            let (first, times) = match near {
+                true => (self.times_and_more(view, &part("slope"), t, CUBIC + 2.0, -(CUBIC + 3.0))?, t),
+                false => (self.times_and_more(view, &part("slope"), t, CUBIC, 0.0)?, u),
+            };
+            let square = self.pair(view, &part("square"), Arithmetic::Mul, [times, times])?;
+            let product = self.pair(view, &part("product"), Arithmetic::Mul, [first, square])?;
+            weights.push((away, self.times_and_more(view, &part("weight"), product, 1.0, f64::from(u8::from(near)))?));
         }
         Ok(weights)
     }

@@ -53,7 +53,8 @@ const fn moves(name: &'static str, limits: &'static str, read: Read) -> Row {
 const SPATIAL: &str = "one to three spatial dimensions";
 const KNOWN: &str = "shapes, axes and positions known before a run";
 const FLOATS: &str = "axes known before a run; floats alone";
-const SEQUENCE: &str = "at most 256 steps, which are written out and chosen one by one; sequences of one length; Sigmoid, Tanh, Relu; neither layout=1 nor input_forget=1";
+const SEQUENCE: &str =
+    "at most 256 steps, which are written out and chosen one by one; sequences of one length; Sigmoid, Tanh, Relu; not input_forget=1";
 const PUT: &str =
     "of equal positions the last one stays; positions beyond both ends are nowhere; at most 1099511627776 places times updates";
 

@@ -505,13 +505,18 @@ fn sequences_and_places_that_do_not_fit_are_named() {
     };
     let number = |name: &str, own| AttributeProto { name: name.into(), i: own, r#type: AttributeType::Int as i32, ..Default::default() };
     let cases = [
-        ("GRU", [&[2, 1, 3][..], &[1, 12, 5], &[1, 12, 4]], vec![], "weights of shapes [1, 12, 5] and [1, 12, 4] for 4 elements"),
-        ("LSTM", fits, vec![], "weights of shapes [1, 12, 3] and [1, 12, 4] for 4 elements"),
+        (
+            "GRU",
+            [&[2, 1, 3][..], &[1, 12, 5], &[1, 12, 4]],
+            vec![],
+            "weights of shapes [1, 12, 5] and [1, 12, 4], not [1, 12, 3] and [1, 12, 4]",
+        ),
+        ("LSTM", fits, vec![], "weights of shapes [1, 12, 3] and [1, 12, 4], not [1, 16, 3] and [1, 16, 4]"),
         ("GRU", [&[2, 3], fits[1], fits[2]], vec![], "a sequence of shape [2, 3] and weights of shape [1, 12, 4]"),
-        ("GRU", fits, vec![number("hidden_size", 7)], "for 4 elements"),
+        ("GRU", fits, vec![number("hidden_size", 7)], "not [1, 21, 3] and [1, 21, 7]"),
         ("LSTM", fits, vec![number("input_forget", 1)], "input_forget=1"),
         ("GRU", fits, vec![text("direction", "sideways")], "direction `sideways`"),
-        ("GRU", fits, vec![text("direction", "bidirectional")], "weights of shapes"),
+        ("GRU", fits, vec![text("direction", "bidirectional")], "not [2, 12, 3] and [2, 12, 4]"),
         ("GRU", [&[300, 1, 3], fits[1], fits[2]], vec![], "300 steps (at most 256)"),
     ];
     for (op, shapes, attributes, expected) in cases {

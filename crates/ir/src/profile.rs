@@ -347,7 +347,7 @@ impl Profile {
     }
 
     /// What lies between a kernel of so many seconds and the next ([`Execution::launch_gap`]). Behind one that keeps cores waiting for longer than
-    /// waking them takes ([`Execution::wake`]), they are woken anew: twice that is what tells four networks best (docs/provenance.md, "Gaps").
+    /// waking them takes ([`Execution::wake`]), whoever ends it has to wake them: one of more than two wakes (docs/provenance.md, "Gaps").
     pub fn gap_behind(&self, time: Seconds) -> Seconds {
         let [gap, wake] = [&self.execution.launch_gap, &self.execution.wake].map(|own| own.get().copied().unwrap_or(Seconds::ZERO));
         if time.0 > 2.0 * wake.0 { Seconds(gap.0 + wake.0) } else { gap }

@@ -16,7 +16,12 @@ pub(crate) fn node_name(proto: &NodeProto) -> String {
     if !proto.name.is_empty() {
         return proto.name.clone();
     }
-    proto.output.first().cloned().unwrap_or_default()
+    first_output(proto).to_owned()
+}
+
+/// The first of what a node writes; layers of sequences may leave out what others have first.
+fn first_output(proto: &NodeProto) -> &str {
+    proto.output.iter().find(|name| !name.is_empty()).map_or("", String::as_str)
 }
 
 /// An operator's name, with its domain where that is not ONNX's own.
@@ -27,6 +32,9 @@ pub(crate) fn operator_name(proto: &NodeProto) -> String {
 impl<'a> NodeView<'a> {
     pub(crate) fn name(&self) -> String {
         node_name(self.proto)
+    }
+    pub(crate) fn first_output(&self) -> &'a str {
+        first_output(self.proto)
     }
     pub(crate) fn unsupported(&self, what: impl Into<String>) -> GraphError {
         GraphError::Unsupported { node: self.name(), operator: operator_name(self.proto), opset: self.opset, what: what.into() }

@@ -85,7 +85,10 @@ pub fn fit(samples: &[Sample], texel_bytes: u32, nearest: Nearest) -> Option<Tex
     let together: Vec<&Sample> = own.iter().copied().filter(|sample| !sample.is_thread()).collect();
     let seen: Vec<&Sample> = together.iter().copied().filter(|sample| !sample.held_out).collect();
     if seen.len() >= FEWEST {
-        found = warp(&seen, &found, nearest.lines());
+        // Lines of another size are others.
+        let is_line = |block: &BlockCost| nearest.line == Some(block.block().area() as f64 * f64::from(texel_bytes));
+        let lines = nearest.lines().filter(|_| found.blocks.first().is_some_and(is_line));
+        found = warp(&seen, &found, lines);
         found.warp_error = error(&found, together.into_iter().filter(|sample| sample.held_out));
     }
     Some(found)
@@ -178,8 +181,8 @@ struct Known<'s> {
 }
 
 /// The same with what further lanes and blocks take, and how what the cache holds fades: the best of many caches by least squares, none negative;
-/// of those that hold so many lines, where that is known. (Of five simulated phones the lines that were known were told as well as the best of
-/// any: 3.3 and 3.1 % off in the mean, and without them 32 KiB came out as 45 lines and as 5,790.)
+/// of those that hold so many lines, where that is known: walks of warps are told about as well by any number near to it and beyond, and choose one
+/// by chance.
 fn warp(samples: &[&Sample], thread: &TexelFit, lines: Option<f64>) -> TexelFit {
     let Some(smallest) = thread.blocks.first().map(BlockCost::block) else {
         let why = "strides to other blocks take no longer, whatever size blocks are taken to have";

@@ -224,7 +224,8 @@ fn assumed<T>(lo: T, value: T, hi: T, reason: impl Into<String>) -> Fact<T> {
     Fact::between(lo, value, hi, Source::Assumed, reason)
 }
 
-/// Cycles that translations come apart by before it counts, whose interval still is what a profile may say.
+/// A lookup of fewer cycles is what the loops' own times vary by: the profile says 0, and at most this. (The interval of a longer one begins at no
+/// less than the tenth of a cycle that a profile may say.)
 const LEAST_LOOKUP: f64 = 0.12;
 
 /// A measured number, of three digits. That others used the machine, or that its clock was another, is the interval.
@@ -505,10 +506,10 @@ fn memory(host: &Host, rate: Rate) -> Memory {
                 page: Fact::known(Bytes(PAGE), Source::Vendor, "x86-64 has pages of 4 KiB"),
                 reach: measured(|pages| Bytes(PAGE * pages.round()), f64::from(pages), "chases through pages"),
                 miss_latency: measured(Cycles, cycles, "chases through 383 pages beside 13"),
-                lookup: match "loads from 383 pages beside 13, none of which waits for another" {
-                    // Less than a tenth of a cycle is what the loops' own times vary by.
-                    how if apart < LEAST_LOOKUP => Fact::between(Cycles(0.0), Cycles(0.0), Cycles(LEAST_LOOKUP), Source::Measured, how),
-                    how => measured(Cycles, apart, how),
+                lookup: {
+                    let how = "loads from 383 pages beside 13, none of which waits for another";
+                    let none = Fact::between(Cycles(0.0), Cycles(0.0), Cycles(LEAST_LOOKUP), Source::Measured, how);
+                    if apart < LEAST_LOOKUP { none } else { measured(Cycles, apart, how) }
                 },
             },
             None => Tlb::default(),

@@ -15,13 +15,12 @@ pub(super) enum Given {
     Tangent,
 }
 
-/// Terms of the series of an angle by its tangent. Up to tan(π/8) the next one would add 2e-8 of the angle.
+/// Terms of the series of an angle by its tangent. Up to tan(π/8) the next one would add less than 5e-8 of the angle.
 const TERMS: i32 = 8;
 
 impl Importer {
     pub(super) fn angle(&mut self, view: NodeView<'_>, given: Given) -> Result<Value, GraphError> {
         let (x, stem) = (self.floats(view, 0)?, view.proto.output[0].clone());
-        let kind = self.kind(x);
         let part = |name: &str| format!("{stem}.{name}");
         let value = match given {
             Given::Tangent => self.by_tangent(view, &stem, x)?,
@@ -42,12 +41,11 @@ impl Importer {
                     let square = self.pair(view, &part("square"), Arithmetic::Div, [less, more])?;
                     let tangent = self.mapped(view, &part("tangent"), Function::Sqrt, square)?;
                     let half = self.by_tangent(view, &part("half"), tangent)?;
-                    let two = self.held_number(&part("two"), 2.0);
-                    self.pair(view, &stem, Arithmetic::Mul, [half, two])?
+                    self.with_number(view, &stem, Arithmetic::Mul, half, 2.0)?
                 }
             }
         };
-        self.as_kind(view, value, kind)
+        Ok(Value::Tensor(value))
     }
 
     /// The angle of a tangent: above 1 what its reciprocal leaves of a right one, above tan(π/8) half a right one beside what is left.
@@ -74,15 +72,16 @@ impl Importer {
             sum = self.pair(view, &part(&format!("sum{term}")), Arithmetic::Add, [product, own])?;
         }
         let angle = self.pair(view, &part("angle"), Arithmetic::Mul, [sum, near])?;
-        let half = self.held_number(&part("half_right"), FRAC_PI_4);
-        let more = self.pair(view, &part("more"), Arithmetic::Add, [angle, half])?;
+        let more = self.with_number(view, &part("more"), Arithmetic::Add, angle, FRAC_PI_4)?;
         let angle = self.selected(view, &part("from_half"), [middle, more, angle])?;
         let right = self.held_number(&part("right"), FRAC_PI_2);
         let left = self.pair(view, &part("left"), Arithmetic::Sub, [right, angle])?;
         let angle = self.selected(view, &part("own"), [steep, left, angle])?;
-        let zero = self.held_number(&part("zero"), 0.0);
-        let negative = self.pair(view, &part("negative"), Arithmetic::Less, [x, zero])?;
+        let negative = self.with_number(view, &part("negative"), Arithmetic::Less, x, 0.0)?;
         let away = self.mapped(view, &part("away"), Function::Neg, angle)?;
-        self.selected(view, stem, [negative, away, angle])
+        let angle = self.selected(view, &part("signed"), [negative, away, angle])?;
+        // Zero keeps its sign.
+        let nothing = self.with_number(view, &part("nothing"), Arithmetic::Equal, x, 0.0)?;
+        self.selected(view, stem, [nothing, x, angle])
     }
 }

@@ -83,6 +83,15 @@ impl Importer {
 
     /// 1 where one of two is not 0 and the other is.
     pub(super) fn either(&mut self, view: NodeView<'_>) -> Result<Value, GraphError> {
+        for position in 0..2 {
+            let kind = match self.value(view, position)? {
+                Value::Ints(own) => own.kind,
+                Value::Tensor(id) => self.kind(*id),
+            };
+            if kind != DataType::Bool {
+                return Err(view.bad(format!("input {position} is not of type BOOL")));
+            }
+        }
         if let (Value::Ints(a), Value::Ints(b)) = (self.value(view, 0)?, self.value(view, 1)?) {
             let made = self.zipped(view, "Xor", a, b, |x, y| Some(i64::from((x == 0) != (y == 0))))?;
             return Ok(Value::Ints(IntTensor { kind: DataType::Bool, ..made }));

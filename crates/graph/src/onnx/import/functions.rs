@@ -34,7 +34,14 @@ impl Importer {
     }
 
     /// The same with numbers beside the tensor.
-    fn with_number(&mut self, view: NodeView<'_>, name: &str, op: Arithmetic, x: TensorId, number: f64) -> Result<TensorId, GraphError> {
+    pub(super) fn with_number(
+        &mut self,
+        view: NodeView<'_>,
+        name: &str,
+        op: Arithmetic,
+        x: TensorId,
+        number: f64,
+    ) -> Result<TensorId, GraphError> {
         let number = self.held_number(name, number);
         self.pair(view, name, op, [x, number])
     }

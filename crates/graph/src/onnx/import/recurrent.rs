@@ -29,8 +29,8 @@ struct Direction {
     activations: Vec<Function>,
     /// Products of all steps' inputs with their weights, with all biases that are added there: steps × sequences, gates × elements.
     inputs: TensorId,
-    /// Weights of the state, gates × elements of rows.
-    state: TensorId,
+    /// Weights of the state, gates × elements of rows: of all gates together, of a GRU those of its candidate state behind.
+    weights: Vec<TensorId>,
     /// Biases of the candidate state that are added before it is reset.
     reset: Option<TensorId>,
     /// Weights of an LSTM's cell in its three gates.
@@ -66,7 +66,7 @@ impl Importer {
             Some(other) => return Err(view.bad(format!("direction `{other}`"))),
         };
         let count = directions.len() as i64;
-        let stem = view.proto.output.iter().find(|name| !name.is_empty()).cloned().unwrap_or_default();
+        let stem = view.first_output().to_owned();
         let (mut x, w, r) = (self.floats(view, 0)?, self.floats(view, 1)?, self.floats(view, 2)?);
         let kind = self.kind(x);
         // Sequences one after the other, or their steps.
@@ -74,10 +74,10 @@ impl Importer {
         if whole {
             x = self.exchanged(view, &format!("{stem}.steps"), x)?;
         }
-        let [&[steps, batch, width], &[_, rows, hidden]] = [self.shape(x), self.shape(r)] else {
+        let [&[steps, batch, width], &[_, _, hidden]] = [self.shape(x), self.shape(r)] else {
             return Err(view.bad(format!("a sequence of shape {:?} and weights of shape {:?}", self.shape(x), self.shape(r))));
         };
-        let asked = |at: usize, shape: &[i64]| match self.optional_data(view, at)? {
+        let asked = |at: usize, shape: &[i64]| match self.optional(view, at)?.map(|_| self.floats(view, at)).transpose()? {
             Some(own) if self.shape(own) != shape => Err(view.bad(format!("input {at} of shape {:?}, not {shape:?}", self.shape(own)))),
             own => Ok(own),
         };
@@ -90,14 +90,24 @@ impl Importer {
             if gates == 4 { asked(7, &[count, 3 * hidden])? } else { None },
         ];
         let stated = view.int("hidden_size", hidden)?;
-        let fit = self.shape(r) == [count, gates * hidden, hidden] && self.shape(w) == [count, rows, width] && stated == hidden;
-        if !fit || steps < 1 {
-            return Err(view.bad(format!("weights of shapes {:?} and {:?} for {hidden} elements", self.shape(w), self.shape(r))));
+        let rows = stated.saturating_mul(gates);
+        let fitting = [[count, rows, width], [count, rows, stated]];
+        if [self.shape(w), self.shape(r)] != fitting {
+            return Err(view.bad(format!(
+                "weights of shapes {:?} and {:?}, not {:?} and {:?}",
+                self.shape(w),
+                self.shape(r),
+                fitting[0],
+                fitting[1]
+            )));
         }
         if steps > LONGEST {
             return Err(view.unsupported(format!("{steps} steps (at most {LONGEST})")));
         }
         match self.optional(view, 4)? {
+            Some(Value::Ints(own)) if own.values.len() as i64 != batch => {
+                return Err(view.bad(format!("{} lengths of {batch} sequences", own.values.len())));
+            }
             Some(Value::Ints(own)) if own.values.iter().any(|&length| length != steps) => {
                 return Err(view.unsupported("sequences that end before others"));
             }
@@ -114,12 +124,12 @@ impl Importer {
             Layer { view, stem, sizes: [steps, batch, hidden], clip, linear_before_reset: view.int("linear_before_reset", 0)? != 0 };
         let (mut each, mut last) = (vec![], vec![]);
         for (number, backwards) in directions.into_iter().enumerate() {
-            let activations = activations(view, number, gates)?;
+            let activations = activations(view, (number, count as usize), gates)?;
             let direction = self.direction(&layer, (number, backwards, activations), (x, [w, r]), (bias, peepholes))?;
             let mut state = State::default();
-            for (own, given) in [(&mut state.hidden, first), (&mut state.cell, cell)] {
+            for (name, own, given) in [("hidden", &mut state.hidden, first), ("cell", &mut state.cell, cell)] {
                 if let Some(given) = given {
-                    *own = Some(self.of_direction(&layer, &format!("first{}", given.0), (given, number), vec![batch, hidden])?);
+                    *own = Some(self.of_direction(&layer, name, (given, number), vec![batch, hidden])?);
                 }
             }
             let mut all = vec![None; steps as usize];
@@ -226,6 +236,14 @@ impl Importer {
         let own = |name: &str| format!("{}.{name}{number}", layer.stem);
         let w = self.of_direction(layer, "w", (w, number), vec![rows, width])?;
         let state = self.of_direction(layer, "r", (r, number), vec![rows, hidden])?;
+        // Cut once: of constants every cut is another constant.
+        let weights = match rows == 3 * hidden {
+            true => {
+                let gates = self.cut(layer, &format!("r_gates{number}"), state, (0, 0, 2 * hidden))?;
+                vec![gates, self.cut(layer, &format!("r_candidate{number}"), state, (0, 2 * hidden, hidden))?]
+            }
+            false => vec![state],
+        };
         let flat = self.emit_part(layer.view, &own("sequence"), Op::Alias, vec![x], vec![steps * batch, width])?;
         let product = Op::MatMul { transpose_left: false, transpose_right: true };
         let mut inputs = self.emit_part(layer.view, &own("inputs"), product, vec![flat, w], vec![steps * batch, rows])?;
@@ -251,17 +269,17 @@ impl Importer {
             }
             None => None,
         };
-        Ok(Direction { number, backwards, activations, inputs, state, reset, peepholes })
+        Ok(Direction { number, backwards, activations, inputs, weights, reset, peepholes })
     }
 
     fn step(&mut self, layer: &Layer<'_>, own: &Direction, step: i64, state: State, gates: i64) -> Result<State, GraphError> {
-        let [_, batch, hidden] = layer.sizes;
+        let batch = layer.sizes[1];
         let name = format!("{}{}.{step}", if own.backwards { "back" } else { "step" }, own.number);
         let x = self.cut(layer, &format!("{name}.x"), own.inputs, (0, step * batch, batch))?;
         let at = Step { layer, direction: own, name };
         match gates {
             1 => {
-                let sum = self.with_state(&at, "sum", x, state.hidden, (0, hidden))?;
+                let sum = self.with_state(&at, x, state.hidden)?;
                 Ok(State { hidden: Some(self.activated(&at, "hidden", sum, 0)?), cell: None })
             }
             3 => self.gated(&at, x, state.hidden),
@@ -269,30 +287,20 @@ impl Importer {
         }
     }
 
-    /// A part of the inputs' products, with the state's by rows `from..from + extent` of its weights.
-    fn with_state(
-        &mut self,
-        at: &Step<'_>,
-        name: &str,
-        x: TensorId,
-        hidden: Option<TensorId>,
-        (from, extent): (i64, i64),
-    ) -> Result<TensorId, GraphError> {
-        let all = self.shape(x)[1];
-        let x = if all == extent { x } else { self.cut(at.layer, &at.part(&format!("{name}.x")), x, (1, from, extent))? };
+    /// The first columns of the inputs' products, as many as all gates have rows, with the state's product.
+    fn with_state(&mut self, at: &Step<'_>, x: TensorId, hidden: Option<TensorId>) -> Result<TensorId, GraphError> {
+        let extent = self.shape(at.direction.weights[0])[0];
+        let x = if self.shape(x)[1] == extent { x } else { self.cut(at.layer, &at.part("gates.x"), x, (1, 0, extent))? };
         let Some(hidden) = hidden else { return Ok(x) };
-        let product = self.by_weights(at, name, hidden, (from, extent))?;
-        self.pair(at.layer.view, &at.whole(&format!("{name}.sum")), Arithmetic::Add, [x, product])
+        let product = self.by_weights(at, "gates", hidden, 0)?;
+        self.pair(at.layer.view, &at.whole("gates.sum"), Arithmetic::Add, [x, product])
     }
 
-    fn by_weights(&mut self, at: &Step<'_>, name: &str, x: TensorId, (from, extent): (i64, i64)) -> Result<TensorId, GraphError> {
-        let (state, [_, batch, _]) = (at.direction.state, at.layer.sizes);
-        let weights = match self.shape(state)[0] == extent {
-            true => state,
-            false => self.cut(at.layer, &at.part(&format!("{name}.weights")), state, (0, from, extent))?,
-        };
+    fn by_weights(&mut self, at: &Step<'_>, name: &str, x: TensorId, which: usize) -> Result<TensorId, GraphError> {
+        let weights = at.direction.weights[which];
+        let shape = vec![at.layer.sizes[1], self.shape(weights)[0]];
         let product = Op::MatMul { transpose_left: false, transpose_right: true };
-        self.emit_part(at.layer.view, &at.whole(&format!("{name}.product")), product, vec![x, weights], vec![batch, extent])
+        self.emit_part(at.layer.view, &at.whole(&format!("{name}.product")), product, vec![x, weights], shape)
     }
 
     fn activated(&mut self, at: &Step<'_>, name: &str, x: TensorId, which: usize) -> Result<TensorId, GraphError> {
@@ -306,15 +314,14 @@ impl Importer {
     /// A step of a GRU: update, reset, then what the state may become.
     fn gated(&mut self, at: &Step<'_>, x: TensorId, before: Option<TensorId>) -> Result<State, GraphError> {
         let (view, [_, _, hidden]) = (at.layer.view, at.layer.sizes);
-        let gates = self.with_state(at, "gates", x, before, (0, 2 * hidden))?;
+        let gates = self.with_state(at, x, before)?;
         let gates = self.activated(at, "opened", gates, 0)?;
         let update = self.cut(at.layer, &at.part("update"), gates, (1, 0, hidden))?;
         let reset = self.cut(at.layer, &at.part("reset"), gates, (1, hidden, hidden))?;
         let mut candidate = self.cut(at.layer, &at.part("candidate.x"), x, (1, 2 * hidden, hidden))?;
-        let rows = (2 * hidden, hidden);
         let mut more = None;
         if at.layer.linear_before_reset {
-            let product = before.map(|before| self.by_weights(at, "candidate", before, rows)).transpose()?;
+            let product = before.map(|before| self.by_weights(at, "candidate", before, 1)).transpose()?;
             more = match (product, at.direction.reset) {
                 (Some(product), Some(bias)) => Some(self.pair(view, &at.whole("candidate.biased"), Arithmetic::Add, [product, bias])?),
                 (product, bias) => product.or(bias),
@@ -324,7 +331,7 @@ impl Importer {
             }
         } else if let Some(before) = before {
             let left = self.pair(view, &at.whole("left"), Arithmetic::Mul, [reset, before])?;
-            more = Some(self.by_weights(at, "candidate", left, rows)?);
+            more = Some(self.by_weights(at, "candidate", left, 1)?);
         }
         if let Some(more) = more {
             candidate = self.pair(view, &at.whole("candidate.sum"), Arithmetic::Add, [candidate, more])?;
@@ -343,7 +350,7 @@ impl Importer {
     /// A step of an LSTM: gates of input, output and forgetting, then what the cell may become.
     fn long_short(&mut self, at: &Step<'_>, x: TensorId, before: State) -> Result<State, GraphError> {
         let (view, [_, _, hidden]) = (at.layer.view, at.layer.sizes);
-        let all = self.with_state(at, "gates", x, before.hidden, (0, 4 * hidden))?;
+        let all = self.with_state(at, x, before.hidden)?;
         let gate = |importer: &mut Self, number: i64, cell: Option<TensorId>| {
             let name = ["in", "out", "forget", "candidate"][number as usize];
             let mut own = importer.cut(at.layer, &at.part(&format!("{name}.sum")), all, (1, number * hidden, hidden))?;
@@ -388,7 +395,7 @@ impl Step<'_> {
 }
 
 /// Functions of a direction, those that are usual where none are named.
-fn activations(view: NodeView<'_>, direction: usize, gates: i64) -> Result<Vec<Function>, GraphError> {
+fn activations(view: NodeView<'_>, (direction, directions): (usize, usize), gates: i64) -> Result<Vec<Function>, GraphError> {
     let usual: &[Function] = match gates {
         1 => &[Function::Tanh],
         3 => &[Function::Sigmoid, Function::Tanh],
@@ -398,8 +405,10 @@ fn activations(view: NodeView<'_>, direction: usize, gates: i64) -> Result<Vec<F
     if named.is_empty() {
         return Ok(usual.to_vec());
     }
-    let own = named.get(direction * usual.len()..(direction + 1) * usual.len());
-    let own = own.ok_or_else(|| view.bad(format!("{} activations for direction {direction} of {} each", named.len(), usual.len())))?;
+    if named.len() != directions * usual.len() {
+        return Err(view.bad(format!("{} activations, not {}", named.len(), directions * usual.len())));
+    }
+    let own = &named[direction * usual.len()..(direction + 1) * usual.len()];
     let one = |name: &String| match name.to_ascii_lowercase().as_str() {
         "sigmoid" => Ok(Function::Sigmoid),
         "tanh" => Ok(Function::Tanh),

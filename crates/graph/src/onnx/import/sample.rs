@@ -49,7 +49,7 @@ impl Importer {
         };
         let aligned = view.int("align_corners", 0)? != 0;
         let (x, grid, stem) = (self.floats(view, 0)?, self.floats(view, 1)?, view.proto.output[0].clone());
-        let (shape, places, kind) = (self.shape(x).to_vec(), self.shape(grid).to_vec(), self.kind(x));
+        let (shape, places) = (self.shape(x).to_vec(), self.shape(grid).to_vec());
         let dims = shape.len().saturating_sub(2);
         let fits = dims >= 1 && places.len() == shape.len() && places.first() == shape.first() && places.last() == Some(&(dims as i64));
         if !fits {
@@ -64,13 +64,19 @@ impl Importer {
         let taps: Vec<Vec<Tap>> = taps.collect::<Result<_, _>>()?;
         let turned: Vec<usize> = [1, 0].into_iter().chain(2..shape.len()).collect();
         let channels: Vec<i64> = turned.iter().map(|&d| shape[d]).collect();
-        let x = self.emit_part(view, &format!("{stem}.channels"), Op::Transpose { permutation: turned.clone() }, vec![x], channels)?;
-        let image = self.each_image(view, &stem, &results, batch)?;
+        let (x, image) = match batch {
+            1 => (self.emit_part(view, &format!("{stem}.channels"), Op::Alias, vec![x], shape[1..].to_vec())?, None),
+            _ => {
+                let turn = Op::Transpose { permutation: turned.clone() };
+                let x = self.emit_part(view, &format!("{stem}.channels"), turn, vec![x], channels)?;
+                (x, Some(self.each_image(view, &stem, &results, batch)?))
+            }
+        };
         let found: Vec<i64> = std::iter::once(shape[1]).chain(results.iter().copied()).collect();
         let all = taps.iter().map(Vec::len).product();
         let mut sum: Option<TensorId> = None;
         for mut number in 0..all {
-            let mut inputs = vec![x, image];
+            let mut inputs: Vec<TensorId> = std::iter::once(x).chain(image).collect();
             let mut weight: Option<TensorId> = None;
             let part = format!("{stem}.{number}");
             for (dim, own) in taps.iter().enumerate() {
@@ -93,8 +99,8 @@ impl Importer {
         }
         let sum = sum.ok_or_else(|| view.bad("no pixels"))?;
         let shape = turned.iter().map(|&d| found[d]).collect();
-        let value = self.emit_part(view, &stem, Op::Transpose { permutation: turned }, vec![sum], shape)?;
-        self.as_kind(view, value, kind)
+        let back = if batch == 1 { Op::Alias } else { Op::Transpose { permutation: turned } };
+        self.emit(view, back, vec![sum], shape)
     }
 
     /// The number of the image that each result is of.
@@ -154,17 +160,18 @@ impl Importer {
         self.keep_exact(position);
         let part = |own: &str| format!("{name}.{own}");
         let last = (size - 1) as f64;
-        let (mut at, mut weight) = (position, weight);
+        let mut at = position;
         match beside {
+            // Beyond the end zeros are found; from before the beginning, and from what is no number, there, too.
             Beside::Zeros => {
                 let (least, most) = (self.held_number(&part("least"), 0.0), self.held_number(&part("most"), last));
                 let from = self.pair(view, &part("from"), Arithmetic::LessOrEqual, [least, at])?;
                 let to = self.pair(view, &part("to"), Arithmetic::LessOrEqual, [at, most])?;
                 let there = self.pair(view, &part("there"), Arithmetic::And, [from, to])?;
-                weight = Some(match weight {
-                    Some(weight) => self.pair(view, &part("weight"), Arithmetic::Mul, [weight, there])?,
-                    None => there,
-                });
+                let beyond = self.held_number(&part("beyond"), size as f64);
+                let position = self.selected(view, &part("inside"), [there, at, beyond])?;
+                self.keep_exact(position);
+                return Ok(Tap { position, weight });
             }
             // There and back: of the way from the first end, what is beyond an odd number of lengths is the way back.
             Beside::Reflection => {
@@ -214,12 +221,10 @@ impl Importer {
     fn times_and_more(&mut self, view: NodeView<'_>, name: &str, x: TensorId, times: f64, more: f64) -> Result<TensorId, GraphError> {
         let mut own = x;
         if times != 1.0 {
-            let times = self.held_number(&format!("{name}.times"), times);
-            own = self.pair(view, &format!("{name}.product"), Arithmetic::Mul, [own, times])?;
+            own = self.with_number(view, &format!("{name}.product"), Arithmetic::Mul, own, times)?;
         }
         if more != 0.0 {
-            let more = self.held_number(&format!("{name}.more"), more);
-            own = self.pair(view, name, Arithmetic::Add, [own, more])?;
+            own = self.with_number(view, name, Arithmetic::Add, own, more)?;
         }
         Ok(own)
     }

@@ -97,6 +97,9 @@ fn what_the_cache_holds_may_be_known() {
     let (free, known) = (of(None), of(Some(48.0 * 32.0)));
     assert_ne!(free.lines, Some(48.0), "no power of the root of two");
     assert_eq!((known.lines, known.blocks[0].block()), (Some(48.0), LINE));
+    // No block of texels is as long, so that the lines are others.
+    let other = fit(&samples, 8, Nearest { line: Some(24.0), capacity: Some(48.0 * 24.0), hit: None }).expect("enough walks");
+    assert_ne!(other.lines, Some(48.0));
     assert!(known.warp_error.expect("several lanes") < free.warp_error.expect("several lanes") + 0.005, "{known:?} {free:?}");
 }
 

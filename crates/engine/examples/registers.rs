@@ -4,6 +4,9 @@
 //! counts are off in the mean (geometric) and by how much they vary about it: as counted, and with what is loaded in a row, without a loop or a store in
 //! between, in registers at once, so many words at most. ptxas is that of CUDA, or of the Python environment `.venv`.
 
+#[path = "../../run/tests/common/toolkit.rs"]
+mod compilers;
+
 use serde_json::json;
 use std::collections::HashSet;
 use std::error::Error;
@@ -27,7 +30,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (device, count) = args.next().zip(args.next()).ok_or("a compiler, how many, then operators")?;
     let count: usize = count.parse()?;
     let compiler = match device.starts_with("sm_") {
-        true => Compiler::Ptxas(toolkit()?, device.parse()?),
+        true => Compiler::Ptxas(compilers::toolkit().ok_or("no CUDA compilers")?, device.parse()?),
         false => Compiler::Simulated(Box::new(Sim::open(&device)?)),
     };
     let mut all = vec![];
@@ -66,13 +69,6 @@ fn main() -> Result<(), Box<dyn Error>> {
         told("those that vary among lanes", &|counted, own| (counted + ahead(own, own.varying)).saturating_sub(own.same.min(own.alone)));
     }
     Ok(())
-}
-
-fn toolkit() -> Result<Toolkit, Box<dyn Error>> {
-    let wheels = std::fs::read_dir(".venv/lib").into_iter().flatten().flatten().map(|own| own.path().join("site-packages/nvidia"));
-    let mut wheels: Vec<_> = wheels.collect();
-    wheels.sort();
-    Ok(Toolkit::find().or_else(|missing| wheels.iter().find_map(|own| Toolkit::under(own)).ok_or(missing))?)
 }
 
 impl Compiler {

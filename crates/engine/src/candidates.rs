@@ -159,17 +159,15 @@ pub fn offered(operator: &Operator, offer: &Offer) -> Vec<Candidate> {
 /// of it: nobody goes on beyond `most`. `None` where a device can run none of one.
 fn seconds(operator: &Operator, judge: &Judge, most: f64, found: &Found) -> Result<(Option<Seconds>, bool), EngineError> {
     // Those with the most work first: what takes too long is seen soon.
-    let mut kernels: Vec<&TensorExpr> = operator.kernels().collect();
-    kernels.sort_by_key(|step| std::cmp::Reverse(step.all_axes().map(|axis| axis.extent as usize).fold(1, usize::saturating_mul)));
+    let mut kernels: Vec<(usize, &TensorExpr)> = operator.kernels().enumerate().collect();
+    kernels.sort_by_key(|(_, step)| std::cmp::Reverse(step.all_axes().map(|axis| axis.extent as usize).fold(1, usize::saturating_mul)));
     let mut left = kernels.len();
-    let last = operator.kernels().last().map(std::ptr::from_ref);
+    let last = left.saturating_sub(1);
     let mut sum = 0.0;
-    for step in kernels {
+    for (at, step) in kernels {
         let Some(least) = found.least(step, judge)? else { return Ok((None, true)) };
-        sum += least.0;
-        if last != Some(std::ptr::from_ref(step)) {
-            sum += judge.profile.gap_behind(least).0;
-        }
+        let behind = if at < last { judge.profile.gap_behind(least) } else { Seconds::ZERO };
+        sum += least.0 + behind.0;
         left -= 1;
         if sum > most {
             break;

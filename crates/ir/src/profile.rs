@@ -323,8 +323,8 @@ pub struct Execution {
     /// unknown, nothing.
     #[serde(default)]
     pub launch_gap: Fact<Seconds>,
-    /// How much later than the first core the others begin a kernel, where their threads sleep until a driver wakes them. Of CPUs; where it is
-    /// unknown, all begin at once.
+    /// How much later than the first core the others begin a kernel, where their threads sleep until a driver wakes them, and how much later the
+    /// next kernel begins where they have fallen asleep ([`Profile::gap_behind`]). Of CPUs; where it is unknown, all begin at once.
     #[serde(default)]
     pub wake: Fact<Seconds>,
 }

@@ -130,9 +130,9 @@ pub(crate) fn import(
 
 impl Importer {
     fn node(&mut self, view: NodeView<'_>) -> Result<(), GraphError> {
-        // Layers of sequences may leave out what others have first.
-        let recurrent = matches!(view.proto.op_type.as_str(), "RNN" | "GRU" | "LSTM");
-        if view.proto.output.iter().all(String::is_empty) || view.proto.output[0].is_empty() && !recurrent {
+        // `order` let only those pass that have a row.
+        let row = table::row(view.proto).ok_or_else(|| view.unsupported("its domain"))?;
+        if view.first_output().is_empty() || view.proto.output[0].is_empty() && !row.several {
             return Err(view.bad("it has no output"));
         }
         for name in view.proto.output.iter().skip(1).filter(|n| !n.is_empty()) {
@@ -143,8 +143,6 @@ impl Importer {
                 return Err(view.unsupported(format!("the further output `{name}` of {operator} as its input")));
             }
         }
-        // `order` let only those pass that have a row.
-        let row = table::row(view.proto).ok_or_else(|| view.unsupported("its domain"))?;
         let value = (row.read)(self, view)?;
         let value = self.typed(view, value, row.computes)?;
         if let Value::Ints(known) = &value {

@@ -115,8 +115,8 @@ fn first_visits(sample: &Sample, block: Block) -> Strides {
 /// hold so many texels, one block is a line, however little it tells, and none is less: what comes back to it is what the cache holds.
 fn thread(samples: &[&Sample], line: Option<f64>) -> (f64, Vec<BlockCost>) {
     let texels = |block: &Block| block.area() as f64;
-    let line = line.filter(|line| Block::assumed().iter().any(|block| texels(block) == *line));
     let mut assumed = Block::assumed();
+    let line = line.filter(|line| assumed.iter().any(|block| texels(block) == *line));
     assumed.retain(|block| line.is_none_or(|line| texels(block) >= line));
     let is_line = |block: &usize| line.is_some_and(|line| texels(&assumed[*block]) == line);
     let has_line = |blocks: &[usize]| line.is_none() || blocks.iter().any(is_line);

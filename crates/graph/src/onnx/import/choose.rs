@@ -201,11 +201,7 @@ impl Importer {
         let mut found = vec![];
         for at in 0..count {
             let stem = format!("{}.{}.{at}", view.proto.output[0], view.proto.input[1]);
-            let (mut starts, steps) = (vec![0; shape.len()], vec![1; shape.len()]);
-            starts[before.len()] = at;
-            let column =
-                self.emit_part(view, &format!("{stem}.column"), Op::Slice { starts, steps }, vec![index], [before, &[1]].concat())?;
-            found.push(self.emit_part(view, &stem, Op::Alias, vec![column], before.to_vec())?);
+            found.push(self.column(view, &stem, index, at)?);
         }
         Ok((found, before.to_vec()))
     }
@@ -311,17 +307,13 @@ impl Importer {
         let kind = self.kind(x);
         let (mut from, mut first) = (0, None);
         for (name, part) in view.proto.output.iter().zip(parts) {
-            let (mut starts, mut extents) = (vec![0; shape.len()], shape.clone());
-            (starts[at], extents[at]) = (from, part);
-            from += part;
-            if name.is_empty() {
-                continue;
+            if !name.is_empty() {
+                let value = Value::Tensor(self.cut(view, name, x, (at, from, part))?);
+                self.declare(&value, kind);
+                self.hand_out(name, value.clone());
+                first = first.or(Some(value));
             }
-            let value = Value::Tensor(self.emit_part(view, name, Op::Slice { starts, steps: vec![1; shape.len()] }, vec![x], extents)?);
-            self.declare(&value, kind);
-            self.ignored.remove(name);
-            self.values.insert(name.clone(), value.clone());
-            first = first.or(Some(value));
+            from += part;
         }
         first.ok_or_else(|| view.bad("it has no output"))
     }

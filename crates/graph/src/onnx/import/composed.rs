@@ -214,6 +214,34 @@ impl Importer {
         self.emit(view, Op::Alias, vec![x], output)
     }
 
+    /// So many places of a tensor along a dimension, from one on.
+    pub(super) fn cut(
+        &mut self,
+        view: NodeView<'_>,
+        name: &str,
+        x: TensorId,
+        (at, from, extent): (usize, i64, i64),
+    ) -> Result<TensorId, GraphError> {
+        let mut shape = self.shape(x).to_vec();
+        let (mut starts, steps) = (vec![0; shape.len()], vec![1; shape.len()]);
+        (starts[at], shape[at]) = (from, extent);
+        self.emit_part(view, name, Op::Slice { starts, steps }, vec![x], shape)
+    }
+
+    /// A place of the last dimension, which goes.
+    pub(super) fn column(&mut self, view: NodeView<'_>, name: &str, x: TensorId, at: i64) -> Result<TensorId, GraphError> {
+        let shape = self.shape(x).to_vec();
+        let Some((_, before)) = shape.split_last() else { return Err(view.bad("a tensor without a dimension")) };
+        let column = self.cut(view, &format!("{name}.column"), x, (before.len(), at, 1))?;
+        self.emit_part(view, name, Op::Alias, vec![column], before.to_vec())
+    }
+
+    /// Makes one of the outputs of a node that has several known by its name.
+    pub(super) fn hand_out(&mut self, name: &str, value: Value) {
+        self.ignored.remove(name);
+        self.values.insert(name.to_owned(), value);
+    }
+
     /// What pads below zero leave, and the others.
     pub(super) fn cropped(&mut self, view: NodeView<'_>, x: TensorId, pads: Vec<i64>) -> Result<(TensorId, Vec<i64>), GraphError> {
         if pads.iter().all(|pad| *pad >= 0) {

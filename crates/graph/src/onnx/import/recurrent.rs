@@ -166,8 +166,7 @@ impl Importer {
         for (name, value) in outputs.iter().zip(values) {
             let Some(value) = value else { continue };
             let value = self.as_kind(view, value, kind)?;
-            self.ignored.remove(name);
-            self.values.insert(name.clone(), value.clone());
+            self.hand_out(name, value.clone());
             found = found.or(Some(value));
         }
         found.ok_or_else(|| view.bad("it has no output"))
@@ -204,14 +203,6 @@ impl Importer {
         self.emit_part(layer.view, name, Op::Transpose { permutation }, vec![apart], turned)
     }
 
-    /// A part of a tensor along a dimension.
-    fn cut(&mut self, layer: &Layer<'_>, name: &str, x: TensorId, (at, from, extent): (usize, i64, i64)) -> Result<TensorId, GraphError> {
-        let mut shape = self.shape(x).to_vec();
-        let (mut starts, steps) = (vec![0; shape.len()], vec![1; shape.len()]);
-        (starts[at], shape[at]) = (from, extent);
-        self.emit_part(layer.view, &format!("{}.{name}", layer.stem), Op::Slice { starts, steps }, vec![x], shape)
-    }
-
     /// What a tensor has for one direction.
     fn of_direction(
         &mut self,
@@ -220,7 +211,7 @@ impl Importer {
         (x, number): (TensorId, usize),
         shape: Vec<i64>,
     ) -> Result<TensorId, GraphError> {
-        let own = self.cut(layer, &format!("{name}.of{number}"), x, (0, number as i64, 1))?;
+        let own = self.cut(layer.view, &format!("{}.{name}.of{number}", layer.stem), x, (0, number as i64, 1))?;
         self.emit_part(layer.view, &format!("{}.{name}{number}", layer.stem), Op::Alias, vec![own], shape)
     }
 
@@ -239,8 +230,8 @@ impl Importer {
         // Cut once: of constants every cut is another constant.
         let weights = match rows == 3 * hidden {
             true => {
-                let gates = self.cut(layer, &format!("r_gates{number}"), state, (0, 0, 2 * hidden))?;
-                vec![gates, self.cut(layer, &format!("r_candidate{number}"), state, (0, 2 * hidden, hidden))?]
+                let gates = self.cut(layer.view, &own("r_gates"), state, (0, 0, 2 * hidden))?;
+                vec![gates, self.cut(layer.view, &own("r_candidate"), state, (0, 2 * hidden, hidden))?]
             }
             false => vec![state],
         };
@@ -250,11 +241,11 @@ impl Importer {
         let mut reset = None;
         if let Some(bias) = bias {
             let bias = self.of_direction(layer, "bias", (bias, number), vec![2 * rows])?;
-            let of_input = self.cut(layer, &format!("bias_w{number}"), bias, (0, 0, rows))?;
-            let mut of_state = self.cut(layer, &format!("bias_r{number}"), bias, (0, rows, rows))?;
+            let of_input = self.cut(layer.view, &own("bias_w"), bias, (0, 0, rows))?;
+            let mut of_state = self.cut(layer.view, &own("bias_r"), bias, (0, rows, rows))?;
             if layer.linear_before_reset && rows == 3 * hidden {
-                let before = self.cut(layer, &format!("bias_zr{number}"), of_state, (0, 0, 2 * hidden))?;
-                reset = Some(self.cut(layer, &format!("bias_h{number}"), of_state, (0, 2 * hidden, hidden))?);
+                let before = self.cut(layer.view, &own("bias_zr"), of_state, (0, 0, 2 * hidden))?;
+                reset = Some(self.cut(layer.view, &own("bias_h"), of_state, (0, 2 * hidden, hidden))?);
                 let none = self.graph.add_constant(own("none"), vec![hidden], crate::graph::Origin::Constant, vec![0.0; hidden as usize]);
                 of_state = self.emit_part(layer.view, &own("bias_state"), Op::Concat { axis: 0 }, vec![before, none], vec![rows])?;
             }
@@ -264,7 +255,7 @@ impl Importer {
         let peepholes = match peepholes {
             Some(all) => {
                 let all = self.of_direction(layer, "peepholes", (all, number), vec![3 * hidden])?;
-                let mut one = |gate: i64| self.cut(layer, &format!("peephole{number}_{gate}"), all, (0, gate * hidden, hidden));
+                let mut one = |gate: i64| self.cut(layer.view, &own(&format!("peephole{gate}_")), all, (0, gate * hidden, hidden));
                 Some([one(0)?, one(1)?, one(2)?])
             }
             None => None,
@@ -275,7 +266,7 @@ impl Importer {
     fn step(&mut self, layer: &Layer<'_>, own: &Direction, step: i64, state: State, gates: i64) -> Result<State, GraphError> {
         let batch = layer.sizes[1];
         let name = format!("{}{}.{step}", if own.backwards { "back" } else { "step" }, own.number);
-        let x = self.cut(layer, &format!("{name}.x"), own.inputs, (0, step * batch, batch))?;
+        let x = self.cut(layer.view, &format!("{}.{name}.x", layer.stem), own.inputs, (0, step * batch, batch))?;
         let at = Step { layer, direction: own, name };
         match gates {
             1 => {
@@ -290,7 +281,7 @@ impl Importer {
     /// The first columns of the inputs' products, as many as all gates have rows, with the state's product.
     fn with_state(&mut self, at: &Step<'_>, x: TensorId, hidden: Option<TensorId>) -> Result<TensorId, GraphError> {
         let extent = self.shape(at.direction.weights[0])[0];
-        let x = if self.shape(x)[1] == extent { x } else { self.cut(at.layer, &at.part("gates.x"), x, (1, 0, extent))? };
+        let x = if self.shape(x)[1] == extent { x } else { self.cut(at.layer.view, &at.whole("gates.x"), x, (1, 0, extent))? };
         let Some(hidden) = hidden else { return Ok(x) };
         let product = self.by_weights(at, "gates", hidden, 0)?;
         self.pair(at.layer.view, &at.whole("gates.sum"), Arithmetic::Add, [x, product])
@@ -316,9 +307,9 @@ impl Importer {
         let (view, [_, _, hidden]) = (at.layer.view, at.layer.sizes);
         let gates = self.with_state(at, x, before)?;
         let gates = self.activated(at, "opened", gates, 0)?;
-        let update = self.cut(at.layer, &at.part("update"), gates, (1, 0, hidden))?;
-        let reset = self.cut(at.layer, &at.part("reset"), gates, (1, hidden, hidden))?;
-        let mut candidate = self.cut(at.layer, &at.part("candidate.x"), x, (1, 2 * hidden, hidden))?;
+        let update = self.cut(at.layer.view, &at.whole("update"), gates, (1, 0, hidden))?;
+        let reset = self.cut(at.layer.view, &at.whole("reset"), gates, (1, hidden, hidden))?;
+        let mut candidate = self.cut(at.layer.view, &at.whole("candidate.x"), x, (1, 2 * hidden, hidden))?;
         let mut more = None;
         if at.layer.linear_before_reset {
             let product = before.map(|before| self.by_weights(at, "candidate", before, 1)).transpose()?;
@@ -353,7 +344,7 @@ impl Importer {
         let all = self.with_state(at, x, before.hidden)?;
         let gate = |importer: &mut Self, number: i64, cell: Option<TensorId>| {
             let name = ["in", "out", "forget", "candidate"][number as usize];
-            let mut own = importer.cut(at.layer, &at.part(&format!("{name}.sum")), all, (1, number * hidden, hidden))?;
+            let mut own = importer.cut(at.layer.view, &at.whole(&format!("{name}.sum")), all, (1, number * hidden, hidden))?;
             let peephole = at.direction.peepholes.and_then(|all| all.get(number as usize).copied());
             if let Some((cell, weights)) = cell.zip(peephole) {
                 let seen = importer.pair(view, &at.whole(&format!("{name}.seen")), Arithmetic::Mul, [cell, weights])?;
@@ -383,12 +374,7 @@ struct Step<'l> {
 }
 
 impl Step<'_> {
-    /// Within the layer.
-    fn part(&self, name: &str) -> String {
-        format!("{}.{name}", self.name)
-    }
-
-    /// Within the graph.
+    /// Of a part.
     fn whole(&self, name: &str) -> String {
         format!("{}.{}.{name}", self.layer.stem, self.name)
     }

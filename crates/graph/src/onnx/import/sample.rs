@@ -121,21 +121,15 @@ impl Importer {
         (mode, beside, aligned): (Mode, Beside, bool),
     ) -> Result<Vec<Tap>, GraphError> {
         let part = |name: &str| format!("{}.dim{dim}.{name}", view.proto.output[0]);
-        let places = self.shape(grid).to_vec();
-        let (mut starts, steps, mut one) = (vec![0; places.len()], vec![1; places.len()], places.clone());
-        (starts[places.len() - 1], one[places.len() - 1]) = (column as i64, 1);
-        let at = self.emit_part(view, &part("column"), Op::Slice { starts, steps }, vec![grid], one)?;
-        let at = self.emit_part(view, &part("places"), Op::Alias, vec![at], places[..places.len() - 1].to_vec())?;
+        let at = self.column(view, &part("places"), grid, column as i64)?;
         // From -1 to 1 to pixels: of their middles, or of the image's ends.
         let scale = if aligned { (size - 1) as f64 / 2.0 } else { size as f64 / 2.0 };
         let at = self.times_and_more(view, &part("pixels"), at, scale, (size - 1) as f64 / 2.0)?;
         if mode == Mode::Nearest {
             let near = self.rounded(view, &part("near"), at)?;
-            self.keep_exact(near);
             return Ok(vec![self.inside(view, &part("0"), near, None, (size, beside, aligned))?]);
         }
         let below = self.mapped(view, &part("below"), Function::Floor, at)?;
-        self.keep_exact(below);
         let rest = self.pair(view, &part("rest"), Arithmetic::Sub, [at, below])?;
         let weights = match mode {
             Mode::Cubic => self.cubic(view, &part("cubic"), rest)?,
@@ -157,7 +151,6 @@ impl Importer {
         weight: Option<TensorId>,
         (size, beside, aligned): (i64, Beside, bool),
     ) -> Result<Tap, GraphError> {
-        self.keep_exact(position);
         let part = |own: &str| format!("{name}.{own}");
         let last = (size - 1) as f64;
         let mut at = position;
@@ -170,7 +163,6 @@ impl Importer {
                 let there = self.pair(view, &part("there"), Arithmetic::And, [from, to])?;
                 let beyond = self.held_number(&part("beyond"), size as f64);
                 let position = self.selected(view, &part("inside"), [there, at, beyond])?;
-                self.keep_exact(position);
                 return Ok(Tap { position, weight });
             }
             // There and back: of the way from the first end, what is beyond an odd number of lengths is the way back.
@@ -186,13 +178,11 @@ impl Importer {
                     let back = self.times_and_more(view, &part("back"), way, -1.0, 2.0 * length)?;
                     let way = self.pair(view, &part("nearer"), Arithmetic::Min, [way, back])?;
                     at = self.times_and_more(view, &part("mirrored"), way, 1.0, first)?;
-                    self.keep_exact(at);
                 }
             }
             Beside::Border => {}
         }
         let position = self.mapped(view, &part("inside"), Function::Clip(0.0, last), at)?;
-        self.keep_exact(position);
         Ok(Tap { position, weight })
     }
 

@@ -18,6 +18,8 @@ pub(super) struct Row {
     limits: &'static str,
     /// Whether its elements are new numbers, which its type may have to round.
     pub(super) computes: bool,
+    /// Whether it hands out each output that has a name, of which the first need not.
+    pub(super) several: bool,
     pub(super) read: Read,
 }
 
@@ -42,12 +44,12 @@ pub(super) fn row(node: &NodeProto) -> Option<&'static Row> {
 }
 
 const fn computes(name: &'static str, limits: &'static str, read: Read) -> Row {
-    Row { name, limits, computes: true, read }
+    Row { name, limits, computes: true, several: false, read }
 }
 
 /// Elements are moved as they are.
 const fn moves(name: &'static str, limits: &'static str, read: Read) -> Row {
-    Row { name, limits, computes: false, read }
+    Row { name, limits, computes: false, several: false, read }
 }
 
 const SPATIAL: &str = "one to three spatial dimensions";
@@ -100,7 +102,7 @@ const ROWS: &[Row] = &[
     moves("Expand", KNOWN, Importer::expand),
     moves("Flatten", "", Importer::flatten),
     computes("Floor", "", |i, v| i.function(v, Function::Floor)),
-    computes("GRU", SEQUENCE, Importer::recurrent),
+    Row { several: true, ..computes("GRU", SEQUENCE, Importer::recurrent) },
     moves("Gather", "beyond both ends zeros are found", Importer::gather),
     moves("GatherElements", "beyond both ends zeros are found", Importer::gather_elements),
     moves("GatherND", "batch_dims=0; beyond both ends zeros are found", Importer::gather_points),
@@ -120,7 +122,7 @@ const ROWS: &[Row] = &[
     moves("IsInf", "", Importer::is_no_number),
     moves("IsNaN", "", Importer::is_no_number),
     computes("LRN", "a bias above 0", Importer::local_response),
-    computes("LSTM", SEQUENCE, Importer::recurrent),
+    Row { several: true, ..computes("LSTM", SEQUENCE, Importer::recurrent) },
     computes("LayerNormalization", "scale and bias of the shape of the normalised dimensions, one output", Importer::layer_normalization),
     computes("LeakyRelu", "", Importer::leaky_relu),
     moves("Less", "", |i, v| i.truth(v, Arithmetic::Less, false)),
@@ -150,7 +152,7 @@ const ROWS: &[Row] = &[
     ),
     computes("QuantizeLinear", "no blocks; 8 and 16 bits; kept as the whole numbers that they are", Importer::quantize),
     computes("RMSNormalization", "", Importer::root_mean_square),
-    computes("RNN", SEQUENCE, Importer::recurrent),
+    Row { several: true, ..computes("RNN", SEQUENCE, Importer::recurrent) },
     moves("Range", "whole numbers known before a run", Importer::range),
     computes("Reciprocal", "", |i, v| i.function(v, Function::Reciprocal)),
     computes("ReduceL1", "axes known before a run", |i, v| i.reduce(v, ReduceKind::L1)),
@@ -182,7 +184,7 @@ const ROWS: &[Row] = &[
     computes("Softplus", "", Importer::softplus),
     computes("Softsign", "", Importer::softsign),
     moves("SpaceToDepth", "", Importer::depth_to_space),
-    moves("Split", KNOWN, Importer::split),
+    Row { several: true, ..moves("Split", KNOWN, Importer::split) },
     computes("Sqrt", "", |i, v| i.function(v, Function::Sqrt)),
     moves("Squeeze", KNOWN, Importer::squeeze),
     computes("Sub", "", |i, v| i.arithmetic(v, Arithmetic::Sub)),

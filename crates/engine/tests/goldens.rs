@@ -38,6 +38,8 @@ fn operators() -> Vec<(&'static str, Operator)> {
         ("dwconv2d", parse("dwconv2d n=1 c=8 h=13 w=16 r=3 s=3 stride=1 pad=1")),
         // Rows and columns end with the image: no bound is asked.
         ("dwconv2d-sampler", parse("dwconv2d n=1 c=4 h=13 w=16 r=3 s=3 stride=1 pad=1")),
+        // A group goes twice, the second time beyond the end along some of its lanes, and keeps its taps.
+        ("dwconv2d-rounds", parse("dwconv2d n=1 c=8 h=13 w=20 r=3 s=3 stride=1 pad=1")),
         ("matmul", parse("matmul m=24 n=40 k=32 weights=none")),
         // The two patterns of paper 000's figure 7.
         ("matmul-column", parse("matmul m=24 n=40 k=32")),

@@ -153,7 +153,7 @@ impl ScheduleFamily {
         let draws = (0..schedules * DRAWS).filter_map(move |_| {
             let values: Vec<i32> = knobs.iter().map(|knob| knob.values[rng.usize(..knob.values.len())]).collect();
             let schedule = self.knobs.loops(&self.expr, &values)?;
-            let (meets, copies) = (schedule.meets(), !schedule.stages.is_empty());
+            let (meets, copies) = (schedule.meets(), schedule.copied().next().is_some());
             if meets && !(meeting.allows(self.knobs.meets(&values)) && Nest::can_meet(&self.expr, schedule.clone())) {
                 return None;
             }
@@ -204,8 +204,8 @@ impl ScheduleFamily {
         found
     }
 
-    /// The legal configurations that differ from one in that a tensor lies, or all that others see do, in a place that is no part of the space; `lies`
-    /// says which of these.
+    /// The legal configurations that differ from one in that a tensor lies, or all that others see do, in a place that is no part of the space, of which
+    /// `lies` says which; or in that a group goes round, and keeps what is the same in all rounds, where that is no part of it.
     pub fn elsewhere(&self, config: &Config, lies: impl Fn(Place) -> bool) -> Vec<Config> {
         let Knobs { placeable, usual, .. } = &self.knobs;
         let first = self.placing().start;
@@ -224,6 +224,17 @@ impl ScheduleFamily {
                 seen.iter().filter(|_| seen.contains(&n)).for_each(|&other| put(&mut all, other, place));
                 found.extend([one, all]);
             }
+        }
+        if let Some([rounds, keep]) = self.knobs.going() {
+            let further = |at: usize| {
+                let knob = &self.knobs.space.knobs[at];
+                knob.values.len() as i32..(knob.values.len() + knob.further.len()) as i32
+            };
+            found.extend(further(rounds).flat_map(|own| further(keep).map(move |kept| (own, kept))).map(|(own, kept)| {
+                let mut round = config.clone();
+                (round.0[rounds], round.0[keep]) = (own, kept);
+                round
+            }));
         }
         found.sort_unstable();
         found.dedup();
@@ -279,7 +290,7 @@ impl ScheduleFamily {
                     continue;
                 }
                 // Arrangements decide on places only of what is copied, and where coordinates come near the end of 32 bits.
-                if let Some(first) = works.first_mut().filter(|_| self.small && schedule.stages.is_empty()) {
+                if let Some(first) = works.first_mut().filter(|_| self.small && schedule.copied().next().is_none()) {
                     first.arrangements.push(arrangement);
                     continue;
                 }

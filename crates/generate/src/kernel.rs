@@ -2,6 +2,7 @@
 //! derived from the Program.
 
 mod across;
+mod kept;
 
 use crate::expr::{AxisId, Combine, Pass, ScalarExpr};
 use crate::layout::{Coord, Place, image_format};
@@ -29,7 +30,7 @@ pub fn outline(nest: &Nest, shared: &mut Shared) -> Option<Kernel> {
     let steps = Rc::clone(steps);
     let mut reader = Reader::new(nest, texels, shared)?;
     let mut nodes = Vec::with_capacity(reader.shared.nodes);
-    let mut words = 0;
+    let (kept, mut words) = (reader.kept()?, 0);
     for (number, pass) in nest.expr.passes().enumerate() {
         let own = number == nest.expr.before.len();
         // Results of reductions are there from their own on.
@@ -38,6 +39,12 @@ pub fn outline(nest: &Nest, shared: &mut Shared) -> Option<Kernel> {
         words = words.max(before + if pass.combine == Combine::Each { walked } else { reader.results(pass, number, walked, &mut nodes)? });
     }
     reader.shared.nodes = nodes.len();
+    if let Some(var) = reader.frame.round {
+        nodes.extend(nest.schedule.meets().then_some(Node::Barrier));
+        let body = std::mem::replace(&mut nodes, kept.nodes);
+        nodes.push(Node::Loop { var, body });
+        words += 1 + kept.words;
+    }
     Some(reader.kernel(nodes, words, &steps))
 }
 
@@ -104,6 +111,10 @@ struct Frame {
     blocks: Vec<Affine>,
     /// Bounds of the condition around everything: lanes that have work.
     idle: Vec<AffineBound>,
+    /// How many of them are around all rounds.
+    outside: usize,
+    /// The variable of the loop over rounds.
+    round: Option<VarId>,
 }
 
 /// Accesses that differ in constants only, by the first and the last of so many.
@@ -143,7 +154,8 @@ impl<'a> Reader<'a> {
         }
         let frame = shared.frame.clone()?;
         let variable = nest.templates.iter().map(|_| None).collect();
-        Some(Self { nest, shared, texels, names, vars: nest.launched.len() + nest.lane_parts.len(), copies: 0, frame, variable })
+        let vars = nest.launched.len() + nest.lane_parts.len() + usize::from(frame.round.is_some());
+        Some(Self { nest, shared, texels, names, vars, copies: 0, frame, variable })
     }
 
     /// The next variable, of a loop.
@@ -158,7 +170,8 @@ impl<'a> Reader<'a> {
     /// The steps of a pass: the registers of what they load, and of loops.
     fn walk(&mut self, (number, pass): (usize, Pass), all: &[Tree<Steps>], out: &mut Vec<Node>) -> Option<u32> {
         let (nest, mut words) = (self.nest, vec![]);
-        let loads = nest.loads_of(pass);
+        let mut loads = nest.loads_of(pass);
+        loads.retain(|&mut t| !nest.schedule.keeps(nest.templates[t].tensor));
         let mut step = |reader: &mut Self, steps: &Steps, copied: Option<&Chunk>, out: &mut Vec<Node>| {
             let mut loaded = 0;
             for &t in &loads {
@@ -287,14 +300,15 @@ impl<'a> Reader<'a> {
         let lanes: Lanes = nest.templates.iter().map(|template| template.lanes).collect();
         let known = &mut self.shared.ops;
         let at = known.iter().position(|own| own.0 == self.texels && own.1 == lanes).unwrap_or_else(|| {
-            known.push((self.texels, lanes, ops(nest, &steps.all)));
+            let rounds = nest.splits.iter().map(|split| split.rounds as u64).product();
+            known.push((self.texels, lanes, ops(nest, &steps.all).times(rounds)));
             known.len() - 1
         });
         Kernel {
             name: nest.expr.name.clone(),
             accesses: Accesses { vars: self.shared.vars.clone(), tensors: tensors(nest, &arrays), nest: nodes },
             launch: LaunchShape {
-                groups: order.iter().map(|&a| nest.splits[a].groups as u32).collect(),
+                groups: order.iter().map(|&a| nest.splits[a].launched() as u32).collect(),
                 lanes: nest.lane_parts.iter().map(|part| part.size).collect(),
             },
             registers: axes(nest) + words,
@@ -302,7 +316,7 @@ impl<'a> Reader<'a> {
             reused: Reused::default(),
             local: arrays.iter().map(|own| Bytes(own.len() as f64 * f64::from(own.element.bytes()))).sum(),
             ops: self.shared.ops[at].2.clone(),
-            chain: Some(steps.chain),
+            chain: Some(steps.chain * nest.splits.iter().map(|split| split.rounds as u64).product::<u64>()),
             known: nest.expr.known_inputs(),
         }
     }
@@ -535,21 +549,31 @@ impl Frame {
         let (mut groups, mut lanes) = (vec![Affine::default(); nest.splits.len()], blocks.clone());
         for &a in &nest.launched {
             let split = &nest.splits[a];
-            groups[a] = Affine::var(VarId(vars.len() as u16));
-            blocks[a].add(&groups[a], split.lanes.into())?;
-            vars.push(NestVar { name: names.group(AxisId(a)), kind: VarKind::Group, trips: Some(split.groups as u32) });
+            groups[a].add_term(VarId(vars.len() as u16), split.rounds)?;
+            vars.push(NestVar { name: names.group(AxisId(a)), kind: VarKind::Group, trips: Some(split.launched() as u32) });
         }
         let digits = vars.len();
         for (n, part) in nest.lane_parts.iter().enumerate() {
             lanes[part.axis].add_term(VarId(vars.len() as u16), part.below)?;
             vars.push(NestVar { name: names.digit(&nest.lane_parts, n), kind: VarKind::Lane, trips: Some(part.size) });
         }
-        for (block, lane) in blocks.iter_mut().zip(&lanes).take(nest.splits.len()) {
-            block.add(lane, 1)?;
+        let round = nest.round().map(|a| {
+            vars.push(NestVar { name: names.round(a), kind: VarKind::Loop, trips: Some(nest.splits[a.0].rounds as u32) });
+            (a, VarId(vars.len() as u16 - 1))
+        });
+        if let Some((a, var)) = round {
+            groups[a.0].add_term(var, 1)?;
         }
-        let idle = nest.splits.iter().enumerate().filter(|(_, s)| s.idle_lanes());
-        let idle = idle.map(|(a, s)| AffineBound { value: blocks[a].clone(), extent: s.blocks, per_lane: false }).collect();
-        Some(Self { groups, lanes, digits, blocks, idle })
+        for (a, split) in nest.splits.iter().enumerate() {
+            blocks[a].add(&groups[a], split.lanes.into())?;
+            blocks[a].add(&lanes[a], 1)?;
+        }
+        let goes = |a: usize| round.is_some_and(|own| own.0.0 == a);
+        let (inside, outside): (Vec<usize>, Vec<usize>) =
+            (0..nest.splits.len()).filter(|&a| nest.splits[a].idle_lanes()).partition(|&a| goes(a));
+        let bound = |&a: &usize| AffineBound { value: blocks[a].clone(), extent: nest.splits[a].blocks, per_lane: false };
+        let idle = outside.iter().chain(&inside).map(bound).collect();
+        Some(Self { groups, lanes, digits, blocks, idle, outside: outside.len(), round: round.map(|own| own.1) })
     }
 }
 

@@ -5,11 +5,13 @@ mod offers;
 
 use crate::expr::{AxisId, Index, Tensor, TensorExpr};
 use crate::knobs::legal::meeting_pays;
-use crate::knobs::offers::{MOST_PLACES, accumulators, further, places, reduction_lanes, stage_trips, stages, without_rest};
+use crate::knobs::offers::{
+    Inputs, MOST_PLACES, Rounds, accumulators, further, places, reduction_lanes, rounds, stage_trips, stages, without_rest,
+};
 use crate::layout::Place;
 use crate::parts::Part;
-use crate::passes::Passes;
-use crate::schedule::{Bind, Known, Loop, Schedule, Stage, WINDOW, axis, deep_axis, runs_along};
+use crate::passes::{Pass, Passes};
+use crate::schedule::{Bind, Known, Loop, Near, Schedule, Stage, WINDOW, axis, deep_axis, runs_along};
 use smallvec::SmallVec;
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -96,13 +98,17 @@ pub struct Knobs {
     /// Orders of the rolled reduction loops, outermost first.
     pub orders: Vec<Vec<AxisId>>,
     /// Which inputs work-items of a group copy to local memory together: none first.
-    pub stages: Vec<SmallVec<[usize; 2]>>,
+    pub stages: Vec<Inputs>,
     /// How many trips along the deep axis, inside of the loop in which inputs are copied, may read what is copied at a time.
     pub stage_trips: Vec<i32>,
     /// Lanes that may share a reduction.
     pub reduction_lanes: Vec<i32>,
     /// Variables that a result may be combined in.
     pub accumulators: Vec<i32>,
+    /// How many rounds a group may go along which axis: none first.
+    pub rounds: Vec<Option<Rounds>>,
+    /// Which inputs work-items may keep in registers meanwhile: none first.
+    pub keeps: Vec<Inputs>,
     /// Positions of the knobs by which work-items of a group meet, each with its value by which they do not, and for what they meet.
     pub meeting: SmallVec<[(usize, i32, Meeting); 2]>,
     /// Work-group shapes over the main axes.
@@ -175,6 +181,7 @@ impl Knobs {
         let (stages, reduction_lanes) = (stages(expr, deep, &main), reduction_lanes(expr, deep));
         let stage_trips = stage_trips(expr, deep.filter(|_| stages.len() > 1));
         let accumulators = accumulators(expr, deep);
+        let (rounds, keeps) = rounds(expr, &main);
         let space = ConfigSpace { knobs: vec![] };
         let (groups, meeting) = (vec![], SmallVec::new());
         let points = expr.axes.iter().enumerate().filter(|own| expr.written_out(AxisId(own.0))).map(|own| own.1.extent as u32).product();
@@ -191,6 +198,8 @@ impl Knobs {
             stage_trips,
             reduction_lanes,
             accumulators,
+            rounds,
+            keeps,
             meeting,
             groups,
             known,
@@ -198,7 +207,7 @@ impl Knobs {
             space,
         };
         knobs.groups = knobs.groups(expr);
-        knobs.space.knobs = knobs.describe(expr);
+        knobs.space.knobs = knobs.describe(expr, passes.has(Pass::Rounds));
         let position = |name: &str| knobs.space.knobs.iter().position(|knob| *knob.name == *name);
         let copies = ("stage", 0, Meeting { copies: true, shares: false });
         let shares = ("reduction_lanes", 1, Meeting { copies: false, shares: true });
@@ -217,7 +226,8 @@ impl Knobs {
         !self.window.is_empty() && self.window.iter().all(|&a| axis(expr, a).extent <= WINDOW)
     }
 
-    fn describe(&self, expr: &TensorExpr) -> Vec<Knob> {
+    /// The knobs; rounds are a part of the space, or beside it.
+    fn describe(&self, expr: &TensorExpr, going: bool) -> Vec<Knob> {
         let number = |name: String, values: Vec<i32>| Knob { name: name.into(), values, labels: vec![], further: vec![] };
         let labelled = |name: &str, labels: Vec<String>| Knob {
             name: name.into(),
@@ -249,9 +259,13 @@ impl Knobs {
         knobs.push(labelled("window", window.iter().map(|own| (*own).to_owned()).collect()));
         let order = |o: &Vec<AxisId>| self.names(expr, o).concat();
         knobs.push(labelled("order", self.orders.iter().map(order).collect()));
+        let names = |own: &Inputs| own.iter().map(|&t| &*expr.inputs[t].name).collect::<Vec<_>>().join("+");
+        let label = |own: &Inputs| if own.is_empty() { "none".to_owned() } else { names(own) };
+        let beside = |name: &str, mut labels: Vec<String>, usual: usize| {
+            let further = labels.split_off(usual).into_iter().map(Name::from).collect();
+            Knob { further, ..labelled(name, labels) }
+        };
         if self.stages.len() > 1 {
-            let names = |own: &SmallVec<[usize; 2]>| own.iter().map(|&t| &*expr.inputs[t].name).collect::<Vec<_>>().join("+");
-            let label = |own: &SmallVec<[usize; 2]>| if own.is_empty() { "none".to_owned() } else { names(own) };
             knobs.push(labelled("stage", self.stages.iter().map(label).collect()));
             knobs.push(labelled("stage_ahead", WHEN_LOADED.map(str::to_owned).to_vec()));
         }
@@ -264,13 +278,17 @@ impl Knobs {
         if self.accumulators.len() > 1 {
             knobs.push(number("accumulators".into(), self.accumulators.clone()));
         }
+        if self.rounds.len() > 1 {
+            let round = |own: &Option<Rounds>| own.map_or("none".to_owned(), |(a, trips)| format!("{trips}{}", axis(expr, a).name));
+            let usual = |all: usize| if going { all } else { 1 };
+            knobs.push(beside("rounds", self.rounds.iter().map(round).collect(), usual(self.rounds.len())));
+            knobs.push(beside("keep", self.keeps.iter().map(label).collect(), usual(self.keeps.len())));
+        }
         knobs.push(labelled(GROUP, self.groups.iter().map(|g| g.iter().map(u32::to_string).collect::<Vec<_>>().join("x")).collect()));
         knobs.push(labelled("lanes_first", self.names(expr, &self.main[..self.main.len().min(2)])));
         for ((t, places), &usual) in self.placeable.iter().zip(&self.usual) {
             let Tensor { name, shape, .. } = expr.tensor(*t);
-            let mut labels: Vec<String> = places.iter().map(|place| place.label(shape.len())).collect();
-            let further = labels.split_off(usual).into_iter().map(Name::from).collect();
-            knobs.push(Knob { further, ..labelled(&format!("place_{name}"), labels) });
+            knobs.push(beside(&format!("place_{name}"), places.iter().map(|place| place.label(shape.len())).collect(), usual));
         }
         knobs
     }
@@ -378,6 +396,12 @@ impl Knobs {
         self.scheduled() - 2..self.scheduled()
     }
 
+    /// Positions of the knobs of rounds, and of what is kept meanwhile.
+    pub fn going(&self) -> Option<[usize; 2]> {
+        let first = self.arranging().start;
+        (self.rounds.len() > 1).then(|| [first - 2, first - 1])
+    }
+
     /// The knobs that say where tensors lie, the last ones.
     pub fn places(&self) -> &[Knob] {
         &self.space.knobs[self.scheduled()..]
@@ -423,6 +447,8 @@ impl Knobs {
         let stage_trips = if self.stage_trips.len() > 1 { next().into() } else { 1 };
         let reduction_lanes = if self.reduction_lanes.len() > 1 { next().into() } else { 1 };
         let accumulators = if self.accumulators.len() > 1 { next() as u32 } else { 1 };
+        let (rounds, kept): (Option<Rounds>, &[usize]) =
+            if self.rounds.len() > 1 { (self.rounds[next() as usize], &self.keeps[next() as usize]) } else { (None, &[]) };
         let (group, first) = (next(), next());
 
         let vector = self.vector_axes.get(vector_axis).filter(|_| width > 1).copied();
@@ -476,7 +502,13 @@ impl Knobs {
             }
             inside.put(a, axis(expr, a).extent / inside.step(a), Bind::Sequential);
         }
+        // Lanes have neighbouring tiles in each round.
+        rounds.iter().for_each(|&(a, trips)| {
+            let step = inside.step(a) * lanes[a.0];
+            inside.loops.push(Loop { axis: a, trips, step, bind: Bind::Round });
+        });
         launched.iter().filter(|a| lanes[a.0] > 1).for_each(|&a| inside.put(a, lanes[a.0], Bind::Lane));
+        rounds.iter().for_each(|&(a, trips)| inside.steps[a.0] *= trips);
         launched.iter().for_each(|&a| inside.put(a, (axis(expr, a).extent + inside.step(a) - 1) / inside.step(a), Bind::Group));
         let mut schedule = Schedule {
             loops: inside.loops,
@@ -489,7 +521,12 @@ impl Knobs {
         };
         schedule.loops.reverse();
         let at = schedule.sequential().0;
-        schedule.stages.extend(stage.iter().map(|&tensor| Stage { tensor, at }));
+        schedule.stages.extend(stage.iter().map(|&tensor| Stage { tensor, at, to: Near::Local }));
+        if let Some(round) = schedule.loops.iter().position(|own| own.bind == Bind::Round) {
+            schedule.stages.extend(kept.iter().map(|&tensor| Stage { tensor, at: round - 1, to: Near::Private }));
+        } else if !kept.is_empty() {
+            return None;
+        }
         let meets = group == NOT_ARRANGED || meeting_pays(&schedule) && self.fills(&schedule) && schedule.holds_rows(expr);
         (meets && self.legal(expr, &schedule, unroll, order)).then_some(schedule)
     }

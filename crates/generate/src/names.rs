@@ -52,6 +52,14 @@ impl<'a> Names<'a> {
     pub fn trip(&self, a: AxisId) -> Name {
         self.free(format!("t{}", axis(self.expr, a).name))
     }
+    /// The round of a group along a parallel axis.
+    pub fn round(&self, a: AxisId) -> Name {
+        self.free(format!("r{}", axis(self.expr, a).name))
+    }
+    /// The n-th value that is kept through all rounds.
+    pub fn kept(&self, n: usize) -> Name {
+        self.free(format!("kept{n}"))
+    }
     /// The n-th value of a copy.
     pub fn copied(&self, n: usize) -> Name {
         self.free(format!("copied{n}"))

@@ -18,9 +18,10 @@ pub mod stores;
 use crate::expr::{AxisId, Combine, Index, Pass, ScalarExpr, TensorExpr};
 use crate::layout::{Coord, Coords, Layout, MemoryAxis, Place, is_free};
 use crate::nest::local::{LanePart, Staged};
+use crate::nest::loops::Tree;
 use crate::nest::split::{Split, Walk, resolve};
 use crate::passes::{self, Passes};
-use crate::schedule::{Bind, Schedule, axis, deep_axis};
+use crate::schedule::{Bind, Near, Schedule, axis, deep_axis};
 use smallvec::SmallVec;
 use warpsight_ir::range::Interval;
 use warpsight_ir::{Scalar, Type};
@@ -243,7 +244,7 @@ impl<'a> Nest<'a> {
             splits,
             walks,
             launched: schedule.bound(Bind::Group).rev().map(|own| own.axis.0).collect(),
-            copied: schedule.stages.first().map_or(1, |own| schedule.loops[own.at].step),
+            copied: schedule.copy_step(),
             reduction_lanes: schedule.reduction_lanes(),
             schedule,
             layouts: vec![],
@@ -254,6 +255,33 @@ impl<'a> Nest<'a> {
         };
         nest.layouts = (0..=expr.inputs.len()).map(|tensor| nest.lay_out(tensor)).collect();
         nest
+    }
+
+    /// The axis along which a group goes round.
+    pub fn round(&self) -> Option<AxisId> {
+        self.schedule.rounds().map(|own| own.axis)
+    }
+
+    /// What is kept in registers through all rounds: every distinct load of it.
+    pub fn kept(&self) -> Items {
+        let mut kept = Items::default();
+        let pass = self.expr.own_pass();
+        let mut keep = |items: Items| {
+            let own = items.list.into_iter().filter(|item| self.schedule.keeps(self.templates[item.template].tensor));
+            own.for_each(|item| {
+                intern(&mut kept, item);
+            });
+        };
+        if self.schedule.stages.iter().any(|own| own.to == Near::Private) {
+            // A step is never in a loop here.
+            self.body(pass).into_iter().for_each(|tree| {
+                if let Tree::Step(own) = tree {
+                    keep(own.items)
+                }
+            });
+            self.tile_points().iter().for_each(|at| keep(self.epilogue_items(pass, at)));
+        }
+        kept
     }
 
     /// The number of a point of the tile.

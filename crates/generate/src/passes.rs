@@ -26,6 +26,9 @@ pub enum Pass {
     /// ([`Place::Strips`](crate::Place::Strips)). Not by default, as a part of the space, and looked at as [`Pass::Patterns`] are: a product of two activations has 27 ways to lie in buffers, by
     /// strips of one width, in place of one, and little was measured to be faster by it (docs/provenance.md, "Strips").
     Strips,
+    /// Groups may go several rounds along an axis, and keep what is the same in all of them in registers. Not by default, as a part of the space, which it
+    /// makes up to thirteen times as large; the best schedules are looked at with rounds as they are in other places.
+    Rounds,
     /// What lies beside a tensor is left to the sampler of its image, which gives zero there, where every index beyond the tensor is a texel
     /// beside the image. Without: a bound is asked before each load. Not by default: a fetch from beside the image takes the texture unit as
     /// long as another one, a load that no lane makes takes nothing.
@@ -47,10 +50,11 @@ pub enum Pass {
 
 impl Pass {
     /// All of them, in the order in which they apply.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::SetImage,
         Self::Patterns,
         Self::Strips,
+        Self::Rounds,
         Self::Sampler,
         Self::Autobroadcast,
         Self::Addresses,
@@ -65,6 +69,7 @@ impl Pass {
             Self::SetImage => "set_image",
             Self::Patterns => "patterns",
             Self::Strips => "strips",
+            Self::Rounds => "rounds",
             Self::Sampler => "sampler",
             Self::Autobroadcast => "autobroadcast",
             Self::Addresses => "addresses",
@@ -80,9 +85,9 @@ impl Pass {
 pub struct Passes([bool; Pass::ALL.len()]);
 
 impl Default for Passes {
-    /// All but [`Pass::Patterns`], [`Pass::Strips`], [`Pass::Sampler`] and [`Pass::Strength`].
+    /// All but [`Pass::Patterns`], [`Pass::Strips`], [`Pass::Rounds`], [`Pass::Sampler`] and [`Pass::Strength`].
     fn default() -> Self {
-        Self(Pass::ALL.map(|pass| !matches!(pass, Pass::Patterns | Pass::Strips | Pass::Sampler | Pass::Strength)))
+        Self(Pass::ALL.map(|pass| !matches!(pass, Pass::Patterns | Pass::Strips | Pass::Rounds | Pass::Sampler | Pass::Strength)))
     }
 }
 

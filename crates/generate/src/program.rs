@@ -21,7 +21,7 @@ use warpsight_ir::{
 pub fn program(nest: &Nest) -> Option<Program> {
     let places = nest.templates.iter().map(|t| nest.places(t.index, &nest.layouts[t.tensor])).collect::<Option<_>>()?;
     let stored = nest.places(&nest.expr.store, nest.output_layout())?;
-    let writer = Writer { nest, expr: nest.expr, names: Names::new(nest.expr), places, stored };
+    let writer = Writer { nest, expr: nest.expr, names: Names::new(nest.expr), places, stored, kept: nest.kept().list };
     Some(Program {
         name: nest.expr.name.clone(),
         sizes: vec![],
@@ -64,6 +64,8 @@ struct Writer<'a> {
     places: Vec<Places>,
     /// What stores share.
     stored: Places,
+    /// What is loaded before all rounds.
+    kept: Vec<Item>,
 }
 
 impl Writer<'_> {
@@ -102,7 +104,7 @@ impl Writer<'_> {
             .nest
             .launched
             .iter()
-            .map(|&a| GroupAxis { name: self.names.group(AxisId(a)), extent: Expr::int(self.nest.splits[a].groups) });
+            .map(|&a| GroupAxis { name: self.names.group(AxisId(a)), extent: Expr::int(self.nest.splits[a].launched()) });
         let lanes = self.nest.lane_parts.iter().enumerate().map(|(n, part)| LaneAxis { name: self.digit(n), extent: part.size });
         Launch { groups: groups.collect(), lanes: lanes.collect(), subgroup: None }
     }
@@ -119,22 +121,54 @@ impl Writer<'_> {
             let lane = digits.map(|(n, part)| mul(Expr::Var(self.digit(n)), part.below.into())).reduce(add);
             stmts.extend(lane.map(|value| Stmt::Let { name: self.names.lane(AxisId(a)), value }));
         }
-        for (a, split) in self.nest.splits.iter().enumerate() {
-            let group = Expr::Var(self.names.group(AxisId(a)));
-            let value =
-                if split.lanes > 1 { add(mul(group, i64::from(split.lanes)), Expr::Var(self.names.lane(AxisId(a)))) } else { group };
-            stmts.push(Stmt::Let { name: self.names.block(AxisId(a)), value });
-        }
+        let round = self.nest.round();
+        let (inside, outside): (Vec<usize>, Vec<usize>) = (0..self.nest.splits.len()).partition(|&a| Some(AxisId(a)) == round);
+        stmts.extend(outside.iter().map(|&a| self.tile(a)));
         let work = self.work()?;
-        let idle = self.nest.splits.iter().enumerate().filter(|(_, s)| s.idle_lanes());
+        let work = match round {
+            Some(a) => {
+                let own = inside.iter().map(|&a| self.tile(a)).chain(self.busy(&inside, work));
+                // What others read in this round is theirs until all have.
+                let body = own.chain(self.nest.schedule.meets().then(meet)).collect();
+                let (var, rounds) = (self.names.round(a), self.nest.splits[a.0].rounds);
+                let (from, to) = (Expr::int(0), Expr::int(rounds));
+                let none = self.unlooped();
+                let kept = |(n, item)| Stmt::Let { name: self.names.kept(n), value: self.load(item, Here { looped: &none, copied: None }) };
+                let kept = self.kept.iter().enumerate().map(kept);
+                kept.chain([Stmt::For { var, from, to, step: 1, unroll: Unroll::None, body }]).collect()
+            }
+            None => work,
+        };
+        stmts.extend(self.busy(&outside, work));
+        Some(stmts)
+    }
+
+    /// The number of a group's tile along an axis.
+    fn group(&self, a: usize) -> Expr {
+        let group = Expr::Var(self.names.group(AxisId(a)));
+        match self.nest.round().filter(|own| own.0 == a) {
+            Some(own) => add(mul(group, self.nest.splits[a].rounds), Expr::Var(self.names.round(own))),
+            None => group,
+        }
+    }
+
+    /// The number of a work-item's tile along an axis.
+    fn tile(&self, a: usize) -> Stmt {
+        let (group, lanes) = (self.group(a), self.nest.splits[a].lanes);
+        let value = if lanes > 1 { add(mul(group, i64::from(lanes)), Expr::Var(self.names.lane(AxisId(a)))) } else { group };
+        Stmt::Let { name: self.names.block(AxisId(a)), value }
+    }
+
+    /// Work of those that have some along these axes.
+    fn busy(&self, axes: &[usize], work: Vec<Stmt>) -> Vec<Stmt> {
+        let idle = axes.iter().map(|&a| (a, &self.nest.splits[a])).filter(|(_, s)| s.idle_lanes());
         let condition = idle
             .map(|(a, s)| Expr::binary(BinaryOp::Lt, Expr::Var(self.names.block(AxisId(a))), Expr::int(s.blocks)))
             .reduce(|a, b| Expr::binary(BinaryOp::And, a, b));
         match condition {
-            Some(condition) => stmts.push(Stmt::If { condition, then: work, otherwise: vec![] }),
-            None => stmts.extend(work),
+            Some(condition) => vec![Stmt::If { condition, then: work, otherwise: vec![] }],
+            None => work,
         }
-        Some(stmts)
     }
 
     fn work(&self) -> Option<Vec<Stmt>> {
@@ -374,13 +408,13 @@ impl Writer<'_> {
     }
 
     fn moved(&self, form: &Affine<Moves>) -> Expr {
-        let name = |moves| match moves {
-            Moves::Group(a) => self.names.group(AxisId(a)),
-            Moves::Lane(n) => self.digit(n),
-            Moves::Trip(a) if self.nest.nested() => self.names.trip(a),
-            Moves::Trip(a) => self.names.block(a),
+        let moved = |moves| match moves {
+            Moves::Group(a) => self.group(a),
+            Moves::Lane(n) => Expr::Var(self.digit(n)),
+            Moves::Trip(a) if self.nest.nested() => Expr::Var(self.names.trip(a)),
+            Moves::Trip(a) => Expr::Var(self.names.block(a)),
         };
-        sum(form.terms().iter().map(|&(moves, c)| mul(Expr::Var(name(moves)), i64::from(c))), form.constant)
+        sum(form.terms().iter().map(|&(moves, c)| mul(moved(moves), i64::from(c))), form.constant)
     }
 
     fn step(&self, step: &Step, pass: Pass, tile: &[Offsets], copied: Option<&Chunk>) -> Vec<Stmt> {
@@ -555,10 +589,14 @@ impl Writer<'_> {
     }
 
     fn lets(&self, items: &[Item], here: Here) -> Vec<Stmt> {
-        items.iter().enumerate().map(|(n, item)| Stmt::Let { name: self.loaded(items, n), value: self.load(item, here) }).collect()
+        let own = items.iter().enumerate().filter(|(_, item)| !self.kept.contains(item));
+        own.map(|(n, item)| Stmt::Let { name: self.loaded(items, n), value: self.load(item, here) }).collect()
     }
 
     fn loaded(&self, items: &[Item], n: usize) -> Name {
+        if let Some(kept) = self.kept.iter().position(|own| *own == items[n]) {
+            return self.names.kept(kept);
+        }
         self.names.loaded(self.nest.templates[items[n].template].tensor, n)
     }
 

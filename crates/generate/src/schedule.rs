@@ -16,6 +16,9 @@ pub enum Bind {
     Group,
     /// Work-items of a group.
     Lane,
+    /// Rounds of a group, one after the other: all of its work-items move on along a parallel axis together, so that neighbouring lanes have
+    /// neighbouring tiles in each. Around what lanes of the axis walk over, and inside of what its groups do.
+    Round,
     /// One after the other.
     Sequential,
     /// Work-items of a group that share a reduction, and combine what they have in local memory.
@@ -39,13 +42,24 @@ pub struct Loop {
     pub bind: Bind,
 }
 
-/// An input of which, in each trip of a loop, the work-items of a group together copy to local memory what is read inside.
+/// An input of which, in each trip of a loop, what is read inside is copied to nearer memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Stage {
     /// Position in the expression's inputs.
     pub tensor: usize,
-    /// Position in [`Schedule::loops`], the outermost sequential loop of a reduction axis.
+    /// Position in [`Schedule::loops`].
     pub at: usize,
+    /// Where to.
+    pub to: Near,
+}
+
+/// Memory that is nearer than a tensor's own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Near {
+    /// Local memory, by the work-items of a group together: in the outermost sequential loop of a reduction axis.
+    Local,
+    /// Registers, by each work-item: in the loop right around that over rounds, through all of which it is kept.
+    Private,
 }
 
 /// Of a sum whose terms have known factors, what is written out in any case.
@@ -102,7 +116,7 @@ impl Schedule {
 
     /// Whether the work-items of a group meet, so that none may be left out.
     pub fn meets(&self) -> bool {
-        !self.stages.is_empty() || self.reduction_lanes() > 1 || self.row_lanes() > 1
+        self.copied().next().is_some() || self.reduction_lanes() > 1 || self.row_lanes() > 1
     }
 
     /// Lanes of a group that hold a row of results together.
@@ -124,14 +138,34 @@ impl Schedule {
         self.vector().is_some_and(|own| own.axis.0 >= expr.axes.len())
     }
 
+    /// What is copied to local memory.
+    pub fn copied(&self) -> impl Iterator<Item = &Stage> {
+        self.stages.iter().filter(|own| own.to == Near::Local)
+    }
+
+    /// Elements of the deep axis that are copied at a time; 1 where nothing is.
+    pub fn copy_step(&self) -> i64 {
+        self.copied().next().map_or(1, |own| self.loops[own.at].step)
+    }
+
     /// Whether an input is copied to local memory.
     pub fn copies(&self, tensor: usize) -> bool {
-        self.stages.iter().any(|own| own.tensor == tensor)
+        self.copied().any(|own| own.tensor == tensor)
+    }
+
+    /// Whether an input is kept in registers through all rounds.
+    pub fn keeps(&self, tensor: usize) -> bool {
+        self.stages.iter().any(|own| own.tensor == tensor && own.to == Near::Private)
+    }
+
+    /// The loop over rounds of a group.
+    pub fn rounds(&self) -> Option<&Loop> {
+        self.bound(Bind::Round).next()
     }
 
     /// Whether there is a trip before one that copies, in which what it copies may be loaded.
     pub fn copies_again(&self) -> bool {
-        self.stages.first().and_then(|own| self.loops.get(own.at)).is_some_and(|own| own.trips > 1)
+        self.copied().next().and_then(|own| self.loops.get(own.at)).is_some_and(|own| own.trips > 1)
     }
 
     /// Sequential loops with lanes that share them, the outermost first, and the position of the first.
@@ -151,7 +185,7 @@ impl Schedule {
     pub fn is_valid(&self, expr: &TensorExpr) -> bool {
         let (parallel, all) = (expr.axes.len(), expr.axes.len() + expr.reduce.len());
         let bound = |own: &Loop| match own.bind {
-            Bind::Group | Bind::Lane => own.axis.0 < parallel,
+            Bind::Group | Bind::Lane | Bind::Round => own.axis.0 < parallel,
             Bind::Sequential | Bind::ReductionLane => (parallel..all).contains(&own.axis.0),
             Bind::Unrolled | Bind::Vector => own.axis.0 < all,
         };
@@ -167,8 +201,15 @@ impl Schedule {
         let mut groups = self.bound(Bind::Group).map(|own| own.axis);
         let launched = self.bound(Bind::Lane).all(|own| groups.any(|a| a == own.axis));
         let shared = self.bound(Bind::ReductionLane).count();
-        let copied = self.stages.iter().all(|own| own.tensor < expr.inputs.len() && self.can_copy(expr, own.at));
-        let loops = self.loops.iter().all(bound) && self.loops.windows(2).all(next) && launched && shared <= 1;
+        let can = |own: &Stage| match own.to {
+            Near::Local => self.can_copy(expr, own.at),
+            Near::Private => self.can_keep(expr, own) && !self.copies(own.tensor),
+        };
+        let copied = self.stages.iter().all(|own| own.tensor < expr.inputs.len() && can(own));
+        let mut rounds = self.bound(Bind::Round);
+        // Rows that a group holds are those of one round.
+        let rounds = rounds.next().is_none_or(|own| own.trips > 1 && self.across.is_none()) && rounds.next().is_none();
+        let loops = self.loops.iter().all(bound) && self.loops.windows(2).all(next) && launched && shared <= 1 && rounds;
         let ahead = !self.ahead || self.copies_again();
         let combines = !expr.reduce.is_empty() && expr.passes().any(|pass| pass.combine != Combine::Each);
         let turns = self.accumulators == 1 || self.accumulators > 1 && combines && expr.coefficients.is_none();
@@ -186,7 +227,14 @@ impl Schedule {
     /// two at most, one directly inside of the other.
     fn covers(&self, expr: &TensorExpr, a: AxisId) -> bool {
         let (mut inside, mut outermost) = (1, 1);
-        for own in self.loops.iter().rev().filter(|own| own.axis == a) {
+        let mut loops: SmallVec<[&Loop; 6]> = self.loops.iter().rev().filter(|own| own.axis == a).collect();
+        // In each round lanes have tiles that lie together.
+        if let Some(round) = loops.iter().position(|own| own.bind == Bind::Round)
+            && loops.get(round + 1).is_some_and(|own| own.bind == Bind::Lane)
+        {
+            loops.swap(round, round + 1);
+        }
+        for own in loops {
             if own.trips < 1 || own.step != inside {
                 return false;
             }
@@ -210,6 +258,13 @@ impl Schedule {
         at == first && loops.first().is_some_and(|own| Some(own.axis) == deep_axis(expr)) && self.reduction_lanes() == 1
     }
 
+    /// Whether an input can be kept in registers: the same of it is read in all rounds, by steps that are written out.
+    pub(crate) fn can_keep(&self, expr: &TensorExpr, own: &Stage) -> bool {
+        let written = self.sequential().1.iter().all(|own| own.bind == Bind::Sequential && own.trips <= 1);
+        let around = self.rounds().filter(|round| self.loops.get(own.at + 1) == Some(round));
+        around.is_some_and(|round| written && stays(expr, own.tensor, round.axis))
+    }
+
     /// The loops as people read them: the dump of the step `tile`.
     pub fn show(&self, expr: &TensorExpr) -> String {
         let mut text = String::new();
@@ -221,8 +276,12 @@ impl Schedule {
             let rest = if outermost && walked < axis.extent { format!(", then {} more", axis.extent - walked) } else { String::new() };
             let _ = writeln!(text, "{pad}{} {} in 0..{end} step {}{rest}", own.bind.name(), axis.name, own.step);
             for stage in self.stages.iter().filter(|stage| stage.at == depth) {
-                let when = if self.ahead { ", loaded a trip ahead" } else { "" };
-                let _ = writeln!(text, "{pad}  copy {} to local memory{when}", expr.inputs[stage.tensor].name);
+                let to = match stage.to {
+                    Near::Local if self.ahead => "local memory, loaded a trip ahead",
+                    Near::Local => "local memory",
+                    Near::Private => "registers",
+                };
+                let _ = writeln!(text, "{pad}  copy {} to {to}", expr.inputs[stage.tensor].name);
             }
         }
         if self.accumulators > 1 {
@@ -241,7 +300,7 @@ impl Bind {
         match self {
             Self::Group => "group",
             Self::Lane => "lane",
-            Self::Sequential => "sequential",
+            Self::Round | Self::Sequential => "sequential",
             Self::ReductionLane => "reduction lane",
             Self::Unrolled => "unrolled",
             Self::Vector => "vector",
@@ -280,6 +339,21 @@ pub fn runs_along(expr: &TensorExpr, a: AxisId) -> bool {
         }
     }
     any && all
+}
+
+/// Whether an input is read by one walk over the reduction alone, the same of it wherever along a parallel axis.
+pub fn stays(expr: &TensorExpr, tensor: usize, along: AxisId) -> bool {
+    let (mut read, mut moves) = (false, false);
+    expr.scalars().for_each(|own| {
+        own.loads(&mut |t, index, _| {
+            read |= t == tensor;
+            moves |= t == tensor && index.iter().any(|form| form.coefficient(along) != 0);
+        });
+    });
+    let once = expr.before.is_empty() && !expr.stores_each() && expr.across.is_none();
+    // What is written may be other than it was.
+    let alone = expr.inputs[tensor].name != expr.output.name;
+    once && alone && read && !moves && expr.found_along(tensor).is_none()
 }
 
 /// An axis by its position.

@@ -153,9 +153,9 @@ fn samplers_give_what_bounds_do() {
     for text in OPERATORS {
         for step in parse_operator(text).expect(text).steps {
             let [with, without] = [true, false].map(|own| ScheduleFamily::by(step.clone(), by(Passes::default(), own)));
-            let mut configs: Vec<Config> = with.sample(7, 60, Meeting::ANY).into_iter().filter(|own| in_images(&with, own)).collect();
+            let mut configs: Vec<Config> = with.sample(7, 150, Meeting::ANY).into_iter().filter(|own| in_images(&with, own)).collect();
             fastrand::Rng::with_seed(7).shuffle(&mut configs);
-            for config in configs.iter().take(30) {
+            for config in configs.iter().take(50) {
                 let (one, two) = (with.finish(config).expect("lowers"), without.finish(config).expect("lowers"));
                 assert_eq!(run(&one), run(&two), "{text}\n{}\n{}", *one, *two);
                 let ((own, all), (other, same)) = (bounds(&one), bounds(&two));
@@ -222,7 +222,7 @@ fn copies_ask_the_bounds_that_they_need() {
         });
         fastrand::Rng::with_seed(3).shuffle(&mut configs);
         let mut asked = 0;
-        for config in configs.iter().take(30) {
+        for config in configs.iter().take(50) {
             let program = borderless(family.lower(config).expect("lowers"));
             run(&program);
             let guards = guards(&program);

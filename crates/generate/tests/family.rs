@@ -5,7 +5,7 @@ use warpsight_generate::candidates::candidates;
 use warpsight_generate::expr::{Axis, AxisId, Combine, Evaluator, Index, Operator, Role, ScalarExpr, Tensor, TensorExpr};
 use warpsight_generate::layout::stored;
 use warpsight_generate::operators::{Lookup, gather, global_average_pool, layernorm, parse_operator, softmax};
-use warpsight_generate::{Along, Layout, Meeting, Pass, Passes, Place, ScheduleFamily};
+use warpsight_generate::{Along, Layout, Lowering, Meeting, Pass, Passes, Place, ScheduleFamily};
 use warpsight_ir::{BinaryOp, Config, ConfigSpace, Family, Kernel, KnobValue, OpClass, Scalar, UnaryOp};
 
 fn tensor(name: &str, shape: &[i64], role: Role) -> Tensor {
@@ -719,4 +719,56 @@ fn strips_lie_side_by_side() {
     assert_eq!(labels(Along::Rows, None, 4), "channels_last");
     assert_eq!(labels(Along::Rows, Some(8), 3), "rows8");
     assert_eq!(labels(Along::Columns, Some(16), 2), "columns16");
+}
+
+/// Groups that go rounds, with what is the same in all of them in registers or loaded anew, of windows, pictures without a rest and with one, images,
+/// and pointwise operators: outlines and Programs hold there, too.
+#[test]
+fn rounds_hold_what_one_does() {
+    let mut rng = fastrand::Rng::with_seed(20_261_201);
+    let texts = [
+        "dwconv2d n=1 c=13 h=17 w=11 r=3 s=3 pad=1",
+        "dwconv2d n=2 c=8 h=32 w=5 r=3 s=3 stride=2 pad=1",
+        "dwconv2d n=1 c=24 h=9 w=9 r=5 s=5 pad=2",
+        "conv2d n=1 c=3 h=16 w=20 k=10 r=3 s=3 pad=1",
+        "conv2d n=1 c=12 h=1 w=40 k=12 r=1 s=5 groups=12 pad=2 padh=0",
+    ];
+    let mut biased = direct("dwconv2d n=1 c=12 h=16 w=9 r=3 s=3 pad=1");
+    biased.inputs.push(tensor("b", &[12], Role::Weight));
+    biased.epilogue = ScalarExpr::binary(BinaryOp::Add, ScalarExpr::Acc, load(2, vec![biased.store[1].clone()], false));
+    let own = texts.map(direct).into_iter().chain([biased, pointwise(33, 10), conv(5, 17, 9, 7, 3, 2)]);
+    let (mut kept, mut anew, mut images, mut beyond, mut twice) = (0, 0, 0, 0, 0);
+    for (n, expr) in own.flat_map(|expr| [in_halves(&expr), expr]).enumerate() {
+        let family = ScheduleFamily::by(expr, Passes::default().set(Pass::Rounds, true));
+        let knobs = |config: &Config| family.space().describe(config);
+        let none = |config: &Config, knob: &str| knobs(config)[knob] == KnobValue::Label("none".into());
+        let mut configs = family.sample(n as u64, 3000, Meeting::ANY);
+        rng.shuffle(&mut configs);
+        let mut wanted = [12, 6];
+        configs.retain(|config| {
+            let left = &mut wanted[usize::from(none(config, "keep"))];
+            let own = !none(config, "rounds") && *left > 0;
+            *left -= usize::from(own);
+            own
+        });
+        assert_eq!(configs.len(), 18, "{}", family.expr().name);
+        for config in &configs {
+            let kernel = family.kernel(config);
+            says_the_same(&family.outline(config), &kernel, &knobs(config));
+            // What is kept is loaded outside of every loop.
+            let alone = kernel.accesses.nest.iter().filter(|node| matches!(node, warpsight_ir::Nest::Access(_))).count();
+            assert_eq!(alone > 0, !none(config, "keep"), "{:?}", knobs(config));
+            let places = family.places(config).expect("legal");
+            (kept, anew) = (kept + usize::from(alone > 0), anew + usize::from(alone == 0));
+            images += usize::from(alone > 0 && places.iter().any(|place| place.is_image()));
+            let dump = |step| family.dump(config, step).expect("legal");
+            twice += usize::from(dump(Lowering::Tile).matches("sequential").count() > 1);
+            beyond += usize::from(dump(Lowering::Program).lines().any(|line| line.trim_start().starts_with("if ")));
+        }
+        compute_it(&family, &configs, &mut rng);
+    }
+    println!(
+        "{kept} keep, {anew} do not, {images} of the first with images, {twice} have loops inside, {beyond} have idle lanes or rounds"
+    );
+    assert!(kept >= 100 && anew >= 50 && images >= 50 && twice >= 10 && beyond >= 20, "{kept} {anew} {images} {twice} {beyond}");
 }

@@ -4,8 +4,8 @@ use warpsight_generate::expr::AxisId;
 use warpsight_generate::knobs::Knobs;
 use warpsight_generate::nest::Nest;
 use warpsight_generate::operators::parse_operator;
-use warpsight_generate::schedule::{Bind, Loop, Schedule};
-use warpsight_generate::{Lowering, Meeting, Passes, Place, ScheduleFamily, TensorExpr};
+use warpsight_generate::schedule::{Bind, Loop, Near, Schedule, Stage};
+use warpsight_generate::{Lowering, Meeting, Pass, Passes, Place, ScheduleFamily, TensorExpr};
 use warpsight_ir::interpret::interpret;
 use warpsight_ir::{AccessKind, Bindings, Checked, Config, Family, Program, Stmt};
 
@@ -281,4 +281,86 @@ fn accumulators_take_turns() {
         let terms: i64 = own.bound(Bind::Unrolled).filter(|own| own.axis.0 == 2).map(|own| own.trips).product();
         assert!(own.accumulators == 1 || points <= 2 && terms >= 4 && own.stages.is_empty(), "{}", own.show(&expr));
     }
+}
+
+/// Rounds of a group that knobs do not make: around copies to local memory, reductions that lanes share and loops of all kinds, along any axis, with
+/// rounds beyond its end. What is computed is the same to the bit, and a group that does not meet at the end of a round races.
+#[test]
+fn a_group_goes_round() {
+    let (mut copied, mut shared, mut races) = (0, 0, 0);
+    for text in ["matmul m=13 n=20 k=37", "matmul m=24 n=40 k=32", "matmul m=3 n=5 k=700", "conv2d n=1 c=9 h=7 w=9 k=12 r=3 s=3 pad=1"] {
+        let expr = expression(text);
+        let all = schedules(&expr);
+        let meet = all.iter().filter(|own| own.meets()).take(12).chain(all.iter().filter(|own| !own.meets()).take(8));
+        for (n, own) in meet.enumerate() {
+            let axis = AxisId(n % expr.axes.len());
+            let group = own.loops.iter().position(|own| own.bind == Bind::Group && own.axis == axis).expect("groups");
+            let Loop { trips, step, .. } = own.loops[group];
+            let rounds = 2 + n as i64 % 3;
+            let mut round = own.clone();
+            (round.loops[group].trips, round.loops[group].step) = ((trips + rounds - 1) / rounds, step * rounds);
+            let at = own.loops.iter().take_while(|own| own.bind <= Bind::Lane).count();
+            round.loops.insert(at, Loop { axis, trips: rounds, step, bind: Bind::Round });
+            round.stages.iter_mut().for_each(|own| own.at += 1);
+            if step * rounds >= expr.axes[axis.0].extent + step * rounds || !round.is_valid(&expr) {
+                panic!("{text}\n{}", round.show(&expr));
+            }
+            let made = |schedule: &Schedule| {
+                let nest = Nest::new(&expr, schedule, Passes::default())?;
+                warpsight_generate::program::program(&nest).map(|own| (own, nest.layouts.clone()))
+            };
+            let (Some(one), Some(other)) = (made(own), made(&round)) else { panic!("{text}\n{}", round.show(&expr)) };
+            let run = |(program, layouts): &(Program, Vec<warpsight_generate::Layout>)| {
+                let tensors = expr.inputs.iter().chain([&expr.output]).zip(layouts);
+                let values = |len: i64| (0..len).map(|n| (n * 37 % 101 - 50) as f32 / 64.0).collect::<Vec<_>>();
+                let data = tensors.map(|(tensor, layout)| layout.pack(tensor, &values(tensor.len() as i64), 0.0)).collect();
+                let mut bindings = Bindings { sizes: Default::default(), data };
+                let program = Checked::new(program.clone()).expect("valid");
+                interpret(&program, &mut bindings).map(|()| bindings.data.pop().expect("the output"))
+            };
+            let result = run(&one).expect("runs");
+            assert!(run(&other).expect("runs") == result, "{text}\n{}", round.show(&expr));
+            copied += usize::from(own.copied().next().is_some());
+            shared += usize::from(own.reduction_lanes() > 1);
+            // The last barrier is that of the round.
+            let mut met = 0;
+            without(other.0.body.clone(), usize::MAX, &mut met);
+            if met > 0 && own.reduction_lanes() > 1 && trips > 1 {
+                let body = without(other.0.body.clone(), met - 1, &mut 0);
+                races += usize::from(run(&(Program { body, ..other.0.clone() }, other.1.clone())).is_err());
+            }
+        }
+    }
+    println!("{copied} copy, {shared} share, {races} races");
+    assert!(copied >= 10 && shared >= 10 && races >= 3, "{copied} {shared} {races}");
+}
+
+/// What is kept through rounds is the same in all of them, read by steps that are written out, in front of the rounds.
+#[test]
+fn what_cannot_be_kept_is_refused() {
+    let expr = expression("dwconv2d n=1 c=12 h=16 w=24 r=3 s=3 pad=1");
+    let passes = Passes::default().set(Pass::Rounds, true);
+    let (knobs, family) = (Knobs::of(&expr, passes), ScheduleFamily::by(expr.clone(), passes));
+    let all = family.sample(5, 400, Meeting::ANY).iter().map(|config| knobs.schedule(&expr, config).expect("legal")).collect::<Vec<_>>();
+    let own = all.iter().find(|own| own.keeps(1) && own.rounds().is_some()).expect("one keeps the taps");
+    assert!(own.is_valid(&expr) && own.stages[..] == [Stage { tensor: 1, at: own.stages[0].at, to: Near::Private }]);
+    let refused = |change: &dyn Fn(&mut Schedule), why: &str| {
+        let mut other = own.clone();
+        change(&mut other);
+        assert!(!other.is_valid(&expr) && Nest::new(&expr, &other, Passes::default()).is_none(), "{why}\n{}", other.show(&expr));
+    };
+    let at = own.stages[0].at;
+    refused(&|own| own.stages[0].tensor = 0, "the picture, of which each round has another part");
+    refused(&|own| own.stages[0].at = at - 1, "somewhere else than in front of the rounds");
+    refused(&|own| own.stages[0].to = Near::Local, "a copy in a loop of no reduction");
+    refused(&|own| own.loops[at + 1].trips = 1, "one round");
+    refused(&|own| own.loops[at + 1].step += 1, "not what lanes walk over together");
+    let both = |own: &mut Schedule| own.loops.insert(at + 1, own.loops[at + 1]);
+    refused(&both, "rounds of rounds");
+    // Windows that are walked over by loops are read in each of their trips.
+    let rolled = all.iter().find(|own| own.rounds().is_some() && own.bound(Bind::Sequential).any(|own| own.trips > 1)).expect("some do");
+    let mut other = rolled.clone();
+    let round = other.loops.iter().position(|own| own.bind == Bind::Round).expect("rounds");
+    other.stages = vec![Stage { tensor: 1, at: round - 1, to: Near::Private }].into();
+    assert!(rolled.is_valid(&expr) && !other.is_valid(&expr), "{}", other.show(&expr));
 }

@@ -131,6 +131,10 @@ impl OpCounts {
             *self.0.entry((class, scalar.stored(), width)).or_default() += n;
         }
     }
+    /// So many times as many of each.
+    pub fn times(self, n: u64) -> Self {
+        Self(self.0.into_iter().map(|(class, own)| (class, own * n)).collect())
+    }
     /// Floating-point operations: an FMA counts two a lane, the other float classes one.
     pub fn flops(&self) -> u64 {
         self.0

@@ -72,6 +72,8 @@ enum With {
     Patterns,
     /// Matrices in panels, and pictures with all channels side by side, likewise.
     Strips,
+    /// Groups that compute several tiles, one round after the other, and keep in registers what is the same in all of them, likewise.
+    Rounds,
     /// Zeros around images come from their samplers where these see every index beyond a tensor, and no bound is asked for them.
     Sampler,
     /// Multiples of a loop's variable become sums from trip to trip.
@@ -83,6 +85,7 @@ impl With {
         match self {
             Self::Patterns => Pass::Patterns,
             Self::Strips => Pass::Strips,
+            Self::Rounds => Pass::Rounds,
             Self::Sampler => Pass::Sampler,
             Self::Strength => Pass::Strength,
         }

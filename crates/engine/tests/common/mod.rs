@@ -29,6 +29,9 @@ impl Case {
         let describe = |what: &str| format!("{name} {what}: {:?}", family.space().describe(&config));
         let program = family.finish(&config).unwrap_or_else(|error| panic!("{}: {error}", describe("does not lower")));
         let layouts = family.layouts(&config).unwrap_or_else(|error| panic!("{}: {error}", describe("is nowhere")));
+        // Whatever runs is judged first: this ends where models see nothing of it.
+        let kernel = family.kernel(&config);
+        assert!(!kernel.accesses.nest.is_empty(), "{}", describe("touches nothing"));
         Self { name, family, config, program, layouts, seed }
     }
 

@@ -31,7 +31,8 @@ impl Reader<'_> {
         for points in nest.points_alike(scalars)? {
             let corners = if points.times > 1 { &points.corners[..] } else { &points.corners[..1] };
             for (at, times) in corners.iter().zip([points.times - u32::from(points.times > 1), 1]) {
-                let items = nest.items_at(scalars.iter().copied(), at);
+                let mut items = nest.items_at(scalars.iter().copied(), at);
+                items.list.retain(|item| !nest.schedule.keeps(nest.templates[item.template].tensor));
                 words = words.max(items.list.iter().map(|item| nest.item_words(item)).sum());
                 for item in &items.list {
                     out.push(Node::Access(AccessRef { times, ..self.load(item, &none, None)? }));

@@ -1,10 +1,10 @@
 //! Which schedules are legal, whatever a device is.
 
-use super::offers::SHORTEST_COPY;
+use super::offers::{Inputs, SHORTEST_COPY};
 use super::{Knobs, SHARING_LANES, single_axis};
 use crate::expr::{AxisId, TensorExpr};
 use crate::operators::split::{can_be_cut, longest, terms};
-use crate::schedule::{Bind, Loop, Schedule, axis};
+use crate::schedule::{Bind, Loop, Near, Schedule, Stage, axis, stays};
 
 /// Points (vectors) one work-item may compute: beyond this, the text of a kernel grows and no register file gains.
 const MAX_POINTS: i64 = 32;
@@ -40,7 +40,7 @@ impl Knobs {
 
     /// Rules that need no look at the loads: knobs that have no effect must be at their first value, nothing may be absurd.
     pub fn legal(&self, expr: &TensorExpr, schedule: &Schedule, unroll: i64, order: usize) -> bool {
-        let (copies, shares) = (!schedule.stages.is_empty(), schedule.reduction_lanes() > 1);
+        let (copies, shares) = (schedule.copied().next().is_some(), schedule.reduction_lanes() > 1);
         // In loops inside that of the deep axis what was copied is read again. Without rolled window loops their order means nothing.
         if order != 0 && (copies || shares || schedule.bound(Bind::Sequential).count() < self.orders[order].len()) {
             return false;
@@ -64,6 +64,12 @@ impl Knobs {
             return false;
         }
         if schedule.ahead && !schedule.copies_again() {
+            return false;
+        }
+        // What is kept is all that is the same in all rounds along this axis, where it can be.
+        let kept = || schedule.stages.iter().filter(|own| own.to == Near::Private);
+        let same = |own: &Stage| schedule.can_keep(expr, own);
+        if kept().next().is_some() && !(kept().all(same) && self.keeps_all(expr, schedule)) {
             return false;
         }
         // Several trips read a copy only where something is copied, and again.
@@ -92,10 +98,19 @@ impl Knobs {
             let extent = axis(expr, own.axis).extent;
             match own.bind {
                 Bind::Unrolled => own.trips * own.step < 2 * extent,
-                Bind::Lane => own.trips < 2 * ((extent + own.step - 1) / own.step),
+                // Nor more rounds than tiles of a group.
+                Bind::Lane | Bind::Round => own.trips < 2 * ((extent + own.step - 1) / own.step),
                 _ => true,
             }
         })
+    }
+
+    /// Whether no other set of inputs that may be kept is the same in all rounds, and has this one in it.
+    fn keeps_all(&self, expr: &TensorExpr, schedule: &Schedule) -> bool {
+        let Some(round) = schedule.rounds() else { return true };
+        let all = |own: &Inputs| own.iter().all(|&t| stays(expr, t, round.axis));
+        let most = self.keeps.iter().filter(|own| all(own)).map(|own| own.len()).max();
+        most == Some(schedule.stages.iter().filter(|own| own.to == Near::Private).count())
     }
 
     /// Whether a work-item computes more points, in vectors of so many lanes, than any gains by.
@@ -140,5 +155,5 @@ fn group_lanes(schedule: &Schedule) -> u32 {
 pub fn meeting_pays(schedule: &Schedule) -> bool {
     let (lanes, sharing) = (group_lanes(schedule), schedule.reduction_lanes());
     let cut = || schedule.bound(Bind::Lane).all(|own| (own.trips as u32).is_power_of_two());
-    (schedule.stages.is_empty() || lanes >= LEAST_COPYING && cut()) && (sharing == 1 || lanes * sharing <= LARGEST_GROUP)
+    (schedule.copied().next().is_none() || lanes >= LEAST_COPYING && cut()) && (sharing == 1 || lanes * sharing <= LARGEST_GROUP)
 }

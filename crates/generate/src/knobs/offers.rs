@@ -1,10 +1,10 @@
 //! What axes and tensors offer knobs.
 
 use crate::candidates::FEW;
-use crate::expr::{AxisId, Combine, Index, Tensor, TensorExpr};
+use crate::expr::{Axis, AxisId, Combine, Index, Tensor, TensorExpr};
 use crate::layout::{Along, Layout, Place, is_free};
 use crate::passes::{Pass, Passes};
-use crate::schedule::{axis, runs_along};
+use crate::schedule::{WINDOW, axis, runs_along, stays};
 use smallvec::SmallVec;
 
 /// The largest of these as a power of two.
@@ -17,6 +17,10 @@ pub const SHORTEST_COPY: i64 = 4;
 const REDUCTION_LANES: [i32; 5] = [1, 4, 16, 64, 256];
 /// Values of the knob `accumulators`: additions take four cycles on cores since 2015.
 const ACCUMULATORS: [i32; 2] = [1, 4];
+/// Rounds that a group may go.
+const ROUNDS: [i64; 3] = [2, 4, 8];
+/// Elements of a round, at least.
+const LEAST_ROUND: i64 = 4;
 /// Terms of a reduction that lanes share, or that has several accumulators, at least.
 const LONG_REDUCTION: i64 = 32;
 /// Work-items beyond which no GPU runs more at a time: the 132 multiprocessors of an H100 hold 270,336.
@@ -94,10 +98,10 @@ fn strips(tensor: &Tensor, passes: Passes) -> Vec<Place> {
 
 /// Inputs that may be copied to local memory: read by work-items of a group in common, along the deep axis, each at one index, forwards.
 /// Alone, and all together.
-pub fn stages(expr: &TensorExpr, deep: Option<AxisId>, main: &[AxisId]) -> Vec<SmallVec<[usize; 2]>> {
+pub fn stages(expr: &TensorExpr, deep: Option<AxisId>, main: &[AxisId]) -> Vec<Inputs> {
     let mut stages = vec![SmallVec::new()];
     let Some(deep) = deep.filter(|_| expr.before.is_empty() && !expr.stores_each()) else { return stages };
-    let mut own: SmallVec<[usize; 2]> = SmallVec::new();
+    let mut own = Inputs::new();
     for t in (0..expr.inputs.len()).filter(|&t| expr.found_along(t).is_none()) {
         let mut indices: Vec<&[Index]> = vec![];
         let mut elsewhere = false;
@@ -130,6 +134,34 @@ pub fn stages(expr: &TensorExpr, deep: Option<AxisId>, main: &[AxisId]) -> Vec<S
 pub fn stage_trips(expr: &TensorExpr, deep: Option<AxisId>) -> Vec<i32> {
     let several = |trips: i32| deep.is_some_and(|a| axis(expr, a).extent >= 2 * i64::from(trips) * SHORTEST_COPY);
     STAGE_TRIPS.into_iter().filter(|&trips| trips == 1 || several(trips)).collect()
+}
+
+/// So many rounds along an axis.
+pub type Rounds = (AxisId, i64);
+/// Some of the inputs, by position.
+pub type Inputs = SmallVec<[usize; 2]>;
+
+/// Along which axes a group may go how many rounds, and which inputs a work-item may keep in registers meanwhile, of each axis all that are the same
+/// in all rounds; none first. Offered where such an input is read for each term of a reduction that can be written out, or for each element
+/// where nothing is reduced: what is read once at the end of a long reduction is not worth it.
+pub fn rounds(expr: &TensorExpr, main: &[AxisId]) -> (Vec<Option<Rounds>>, Vec<Inputs>) {
+    let (mut rounds, mut keeps) = (vec![None], vec![SmallVec::new()]);
+    let short = |own: &Axis| own.extent <= WINDOW;
+    if expr.coefficients.is_some() || !expr.reduce.iter().all(short) {
+        return (rounds, keeps);
+    }
+    for &a in main {
+        let same: Inputs = (0..expr.inputs.len()).filter(|&t| stays(expr, t, a)).collect();
+        let mut body = false;
+        expr.body.loads(&mut |t, _, _| body |= same.contains(&t));
+        if body {
+            rounds.extend(ROUNDS.into_iter().filter(|&own| axis(expr, a).extent >= LEAST_ROUND * own).map(|own| Some((a, own))));
+            if !keeps.contains(&same) {
+                keeps.push(same);
+            }
+        }
+    }
+    (rounds, keeps)
 }
 
 /// How many lanes may share a reduction: where results are few and reductions long.

@@ -236,7 +236,7 @@ impl Nest<'_> {
 
     /// What is copied in front of what is done with a part of an axis in the loop at a position, of so many trips, if anything is.
     fn chunk(&self, at: usize, part: Base, again: bool, trips: i64) -> Option<Chunk> {
-        let copied = self.schedule.stages.iter().any(|own| own.at == at);
+        let copied = self.schedule.copied().any(|own| own.at == at);
         let ahead = (self.schedule.ahead && part.looped).then_some(trips as u32);
         copied.then_some(Chunk { from: part.from, count: part.count, looped: part.looped, again, ahead })
     }

@@ -15,8 +15,10 @@ pub struct Split {
     pub lanes: u32,
     /// Work-items needed; all of the groups where those of a group copy tensors together, so that none is left out.
     pub blocks: i64,
-    /// Work-groups.
+    /// Tiles of a group: work-groups times rounds.
     pub groups: i64,
+    /// How many of them a group has, one after the other.
+    pub rounds: i64,
     /// The axis's extent.
     pub extent: i64,
 }
@@ -28,7 +30,11 @@ impl Split {
     }
     /// Whether some lanes have nothing to do.
     pub fn idle_lanes(&self) -> bool {
-        self.blocks % i64::from(self.lanes) != 0
+        self.blocks < self.groups * i64::from(self.lanes)
+    }
+    /// Work-groups.
+    pub fn launched(&self) -> i64 {
+        self.groups / self.rounds
     }
     /// Whether the last work-item's tile reaches beyond the extent.
     pub fn ragged(&self) -> bool {
@@ -51,7 +57,7 @@ pub struct Walk {
 
 /// What the loops of each axis come to.
 pub fn resolve(expr: &TensorExpr, loops: &[Loop]) -> (SmallVec<[Split; 5]>, SmallVec<[Walk; 4]>) {
-    let split = |own: &Axis| Split { tile: 1, width: 1, lanes: 1, blocks: own.extent, groups: own.extent, extent: own.extent };
+    let split = |own: &Axis| Split { tile: 1, width: 1, lanes: 1, blocks: own.extent, groups: own.extent, rounds: 1, extent: own.extent };
     let walk = |own: &Axis| Walk { extent: own.extent, rolled: false, trip: 1, lanes: 1 };
     let mut splits: SmallVec<[Split; 5]> = expr.axes.iter().map(split).collect();
     let mut walks: SmallVec<[Walk; 4]> = expr.reduce.iter().map(walk).collect();
@@ -59,7 +65,8 @@ pub fn resolve(expr: &TensorExpr, loops: &[Loop]) -> (SmallVec<[Split; 5]>, Smal
         match (splits.get_mut(own.axis.0), own.bind) {
             (Some(split), Bind::Vector) => split.width = own.trips as u32,
             (Some(split), Bind::Lane) => split.lanes = own.trips as u32,
-            (Some(split), Bind::Group) => split.groups = own.trips,
+            (Some(split), Bind::Round) => split.rounds = own.trips,
+            (Some(split), Bind::Group) => split.groups = own.trips * split.rounds,
             (Some(split), _) => split.tile *= own.trips as u32,
             (None, bind) => {
                 let walk = &mut walks[own.axis.0 - expr.axes.len()];

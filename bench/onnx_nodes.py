@@ -2,7 +2,8 @@
 
     cargo build --release -p warpsight && .venv/bin/python bench/onnx_nodes.py [--device sim:adreno640] [--only SUBSTRING] [--every N]
 
-Needs bench/requirements.txt. Each test is a model of one operator, or of what its definition expands to. What is refused is counted by what
+Needs bench/requirements.txt. Each test is a model of one operator, or of what its definition expands to. Lists of whole numbers that have to be
+known before a run are given as values (`--input-value`). What is refused is counted by what
 is said; a result that is off, and an exit code that is neither 0 nor 2, are told one by one, and the exit code is 1 then. Writes
 bench/onnx_nodes.md where all tests were run.
 """
@@ -26,9 +27,15 @@ TESTS = pathlib.Path(onnx.__file__).parent / "backend/test/data"
 KINDS = ["node", "simple", "pytorch-operator", "pytorch-converted"]
 # Relative L2; of results in halves and shorter floats, which these tests round once, we after each operator.
 TOLERANCE, SHORT = 1e-5, 1e-2
-# What is compared with what onnx computed in float32 one after the other: sums of some hundred terms are off by more. And what is written there with
-# four digits behind the point.
-LONG = {"node/test_averagepool_2d_ceil_last_window_starts_on_pad": 2e-4, "node/test_gridsample_bicubic": 5e-5}
+# What is compared with what onnx computed in float32 one after the other: sums of some hundred terms are off by more. What is written there with
+# four digits behind the point. And a sum of 6,480 terms that are five numbers in turn, whose roundings do not cancel, in one variable of ours.
+LONG = {
+    "node/test_averagepool_2d_ceil_last_window_starts_on_pad": 2e-4,
+    "node/test_gridsample_bicubic": 5e-5,
+    "node/test_nllloss_NCd1d2d3d4d5_mean_weight_expanded": 5e-5,
+}
+# What onnxruntime does otherwise than these tests, and we as onnxruntime.
+OTHERWISE = {"node/test_l2normalization_axis_0": "rows of zeros stay zeros, where 0 / 0 is expected"}
 
 
 def tensor(path):
@@ -36,8 +43,8 @@ def tensor(path):
     return numpy_helper.to_array(proto)
 
 
-def asked(folder, model, scratch):
-    """Arguments of `run`, or why a test cannot be stated so."""
+def asked(folder, model, scratch, known=False):
+    """Arguments of `run`, or why a test cannot be stated so; `known`: lists of whole numbers are constants."""
     files = sorted(folder.glob("test_data_set_0/input_*.pb"), key=lambda path: int(path.stem.split("_")[1]))
     arguments = []
     for at, (value, path) in enumerate(zip(model.graph.input, files)):
@@ -50,6 +57,9 @@ def asked(folder, model, scratch):
                 array = array.astype(np.float32)
             except (TypeError, ValueError):
                 return None, "inputs that are no numbers"
+        if known and array.dtype.kind in "iu" and array.ndim < 2:
+            arguments += ["--input-value", value.name + "=" + ",".join(map(str, array.reshape(-1)))]
+            continue
         if array.dtype.kind in "iu" and array.dtype.itemsize > 4:
             array = array.astype(np.int64)
         np.save(scratch / f"{at}.npy", array)
@@ -82,23 +92,29 @@ def run(test, args, scratch):
     folder = TESTS / test
     try:
         model = onnx.load(folder / "model.onnx")
-        arguments, why = asked(folder, model, scratch)
+        for known in (False, True):
+            arguments, why = asked(folder, model, scratch, known)
+            if why:
+                return "not stated", why
+            command = [args.warpsight, "run", folder / "model.onnx", *arguments, "--output", scratch / "out", "--device", args.device, "--store", scratch / "store.sqlite", "--json"]
+            done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+            said = json.loads(done.stderr.splitlines()[-1] if done.stderr.strip() else done.stdout)["error"]["message"].splitlines()[0] if done.returncode == 2 else ""
+            # Lists that decide shapes are inputs of these tests, for once.
+            if "--input-value" not in said and "leaves dimensions" not in said:
+                break
     except (TypeError, ValueError) as error:
         return "not stated", str(error).splitlines()[0]
-    if why:
-        return "not stated", why
-    command = [args.warpsight, "run", folder / "model.onnx", *arguments, "--output", scratch / "out", "--device", args.device, "--store", scratch / "store.sqlite", "--json"]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     except subprocess.TimeoutExpired:
         return "failed", "not done within five minutes"
     if done.returncode == 2:
-        return "refused", json.loads(done.stderr.splitlines()[-1] if done.stderr.strip() else done.stdout)["error"]["message"].splitlines()[0]
+        return "refused", said
     if done.returncode:
         return "failed", f"exit code {done.returncode}: {(done.stderr or done.stdout)[-300:]}"
     kinds = {own.type.tensor_type.elem_type for own in [*model.graph.input, *model.graph.output]}
     allowed = LONG.get(test, SHORT if kinds & {onnx.TensorProto.FLOAT16, onnx.TensorProto.BFLOAT16} else TOLERANCE)
     found = off(model, folder, scratch / "out")
+    if found > allowed and test in OTHERWISE:
+        return "otherwise", OTHERWISE[test]
     return ("right", "") if found <= allowed else ("wrong", f"{found:.1e}")
 
 
@@ -131,7 +147,7 @@ def main():
             print(f"{at + 1} of {len(tests)}: {dict(found)}", file=sys.stderr)
     lines = ["# ONNX's own tests of operators", ""]
     lines += [f"Made by `bench/onnx_nodes.py` on {datetime.date.today()}, onnx {onnx.__version__}: {len(tests)} models on {args.device}, each beside the result that comes with it.", ""]
-    lines += [f"Right {found['right']}, wrong {found['wrong']}, failed {found['failed']}, refused {found['refused']}; {found['not stated']} have no inputs or inputs that `run` has no form for (texts, lists, optional ones).", ""]
+    lines += [f"Right {found['right']}, wrong {found['wrong']}, failed {found['failed']}, refused {found['refused']}, as onnxruntime and not as expected {found['otherwise']}; {found['not stated']} have no inputs or inputs that `run` has no form for (texts, lists, optional ones).", ""]
     lines += ["## Why tests are refused", "", "| reason | tests |", "|---|---|"]
     lines += [f"| {why} | {count} |" for why, count in refused.most_common()]
     lines += ["", "Operators that are not read: " + ", ".join(f"{name} ({count})" for name, count in sorted(unread.items())) + "."]

@@ -17,7 +17,7 @@ use warpsight_engine::settle::{self, Taken};
 use warpsight_files::FileError;
 use warpsight_generate::operators::DTYPES;
 use warpsight_generate::{ExprKey, Passes, Place};
-use warpsight_graph::{CardError, Graph, GraphError, InputShape, Model, ModelCard, Plan, simplify};
+use warpsight_graph::{CardError, Graph, GraphError, InputShape, InputValues, Model, ModelCard, Plan, simplify};
 use warpsight_ir::{Config, Scalar};
 use warpsight_learn::subject_hash;
 
@@ -37,6 +37,10 @@ pub struct NetworkArgs {
     /// Shape of an input whose shape the model leaves open, for instance x=1,3,48,192; may be repeated.
     #[arg(long, value_name = "NAME=N,N,…")]
     pub input_shape: Vec<String>,
+    /// Values of an input that others are shaped by (axes, sizes, widths of borders), for instance axes=0,2: the model is read for these, as if the
+    /// input were a constant; may be repeated.
+    #[arg(long, value_name = "NAME=N,N,…")]
+    pub input_value: Vec<String>,
     /// What a network's tensors are stored as: f32, f16s (half storage, float arithmetic) or f16 (half storage and arithmetic). Positions in tensors,
     /// whole numbers that are given and what is made of them alone (masks, angles) stay f32.
     #[arg(long, value_name = "TYPE", default_value = "f32", value_parser = named(DTYPES))]
@@ -45,8 +49,8 @@ pub struct NetworkArgs {
 
 /// Reads a model, or a graph of operators, and plans its kernels.
 pub fn load(path: &Path, args: &NetworkArgs) -> Result<Loaded, Failure> {
-    let shapes = &args.input_shape;
-    let (graph, card) = if is_graph(path) { (graph(path, shapes)?, None) } else { read(path, shapes)? };
+    let given = Given { shapes: &args.input_shape, values: &args.input_value };
+    let (graph, card) = if is_graph(path) { (graph(path, given)?, None) } else { read(path, given)? };
     let plan = Plan::of_elements(&simplify(&graph), args.dtype).map_err(|e| refused(path, &e))?;
     Ok(Loaded { graph, plan, card })
 }
@@ -73,18 +77,27 @@ fn is_graph(path: &Path) -> bool {
 }
 
 /// Reads a graph of operators, whose parameters are drawn like its inputs.
-fn graph(path: &Path, shapes: &[String]) -> Result<Graph, Failure> {
+fn graph(path: &Path, given: Given) -> Result<Graph, Failure> {
     let fail = |what: String| Failure::input(what).at(path.display().to_string());
-    if !shapes.is_empty() {
-        return Err(fail("a graph of operators says itself which shapes its inputs have".into()));
+    if !given.shapes.is_empty() || !given.values.is_empty() {
+        return Err(fail("a graph of operators says itself which shapes its inputs have, and has no constants among them".into()));
     }
     let text = warpsight_files::read_text(path, warpsight_files::RECORDS)?;
     let graph = Graph::read(&text).map_err(|error| fail(error.to_string()))?;
     Ok(graph.with_drawn_parameters())
 }
 
+/// What a command line says of a model's inputs.
+#[derive(Clone, Copy, Default)]
+pub struct Given<'a> {
+    /// Shapes, as in `x=1,3,48,192`.
+    pub shapes: &'a [String],
+    /// Values, as in `axes=0,2`.
+    pub values: &'a [String],
+}
+
 /// Reads a model; shapes come from the command line, then from the `.toml` beside the model.
-pub fn read(path: &Path, shapes: &[String]) -> Result<(Graph, Option<ModelCard>), Failure> {
+pub fn read(path: &Path, said: Given) -> Result<(Graph, Option<ModelCard>), Failure> {
     let fail = |e: GraphError| refused(path, &e);
     let model = Model::read(path).map_err(fail)?;
     let card = ModelCard::beside(path).map_err(|e| {
@@ -93,7 +106,7 @@ pub fn read(path: &Path, shapes: &[String]) -> Result<(Graph, Option<ModelCard>)
     })?;
     let mut bound: Vec<InputShape> = card.as_ref().map(ModelCard::shapes).unwrap_or_default();
     let mut given: Vec<InputShape> = vec![];
-    for text in shapes {
+    for text in said.shapes {
         let shape: InputShape = text.parse().map_err(|e: GraphError| Failure::input(e.to_string()))?;
         if given.iter().any(|g| g.input == shape.input) {
             return Err(Failure::input(format!("the shape of `{}` is given twice", shape.input)));
@@ -102,6 +115,16 @@ pub fn read(path: &Path, shapes: &[String]) -> Result<(Graph, Option<ModelCard>)
         given.push(shape);
     }
     bound.extend(given);
+    let mut values: Vec<InputValues> = vec![];
+    for text in said.values {
+        let own: InputValues = text.parse().map_err(|e: GraphError| Failure::input(e.to_string()))?;
+        if values.iter().any(|other| other.input == own.input) {
+            return Err(Failure::input(format!("the values of `{}` are given twice", own.input)));
+        }
+        values.push(own);
+    }
+    let model = model.with_values(&values, &bound).map_err(fail)?;
+    bound.retain(|shape| values.iter().all(|own| own.input != shape.input));
     Ok((model.graph(&bound).map_err(fail)?, card))
 }
 

@@ -55,6 +55,10 @@ fn models() {
     s.refused(&["optimize", text(&bare), "--input-shape", "x=1,3,48"], 2, &["x"]);
     s.refused(&["optimize", text(&bare), "--input-shape", "y=1,3,48,192"], 2, &["y"]);
     s.refused(&["optimize", text(&bare), "--input-shape", "x=1,3,zero,192"], 2, &["zero"]);
+    s.refused(&["optimize", text(&bare), "--input-value", "y=1"], 2, &["no input `y`"]);
+    s.refused(&["optimize", text(&bare), "--input-value", "x=1,two"], 2, &["`two` is no number"]);
+    s.refused(&["optimize", text(&bare), "--input-value", "x=1,2", "--input-value", "x=1"], 2, &["given twice"]);
+    s.refused(&["optimize", text(&bare), "--input-value", "x=1,2"], 2, &["2 values for an input of shape"]);
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! Networks that join tensors, against what onnxruntime makes of them, on simulated devices and on PoCL: no kernel copies what another one makes for
-//! the join alone.
+//! Models of the fixtures on devices, against what onnxruntime makes of them: networks that join tensors, in which no kernel copies what another one
+//! makes for the join alone, on simulated devices and on PoCL; and what single precision may lose.
 
 mod common;
 #[path = "../../graph/tests/support/mod.rs"]
@@ -30,7 +30,10 @@ fn kernels(name: &str, device: &str) -> usize {
     std::fs::write(s.path("model.onnx"), model).expect("writes");
     let shape = integers(&case["inputs"][0]);
     let list: String = shape.iter().map(|own| format!("{own}, ")).collect();
-    let values: Vec<f32> = draw(1, shape.iter().product::<i64>() as usize).iter().map(|own| *own as f32).collect();
+    // As in `make.py`: whole numbers where two numbers say what is added and multiplied.
+    let whole = case["whole"][0].as_array().map(|own| [0, 1].map(|at| own[at].as_f64().expect("a number")));
+    let value = |own: &f64| whole.map_or(*own, |[add, times]| ((own + add) * times).floor()) as f32;
+    let values: Vec<f32> = draw(1, shape.iter().product::<i64>() as usize).iter().map(value).collect();
     let input = format!("x={}", s.npy("x.npy", &format!("({list})"), &values));
     let (store, out) = (s.text("store.sqlite"), s.text("out"));
     let common = [s.text("model.onnx"), "--device".into(), device.into(), "--store".into(), store];
@@ -66,4 +69,18 @@ fn joins_on_opencl() {
     for (name, count) in NETWORKS {
         assert_eq!(kernels(name, "opencl:0"), count, "{name}");
     }
+}
+
+/// What lies beyond ends is found at positions that are affine but there: the model judges such kernels, too.
+#[test]
+fn borders_on_simulated_devices() {
+    for name in ["pad reflect", "pad edge", "pad wrap"] {
+        assert_eq!(kernels(name, "sim:adreno640"), 1, "{name}");
+    }
+}
+
+/// Of numbers about ten thousand that differ by seven at most their logarithms of shares are as exact as of small ones.
+#[test]
+fn large_numbers_lose_no_digits() {
+    assert!(kernels("log softmax of large numbers", "sim:adreno640") >= 2);
 }

@@ -90,6 +90,24 @@ pub enum GraphError {
         /// Why not.
         reason: String,
     },
+    /// Values that cannot be read, or are none of their input.
+    #[error("`{text}` are no input's values: {reason}; write them as in axes=0,2")]
+    InputValues {
+        /// What was written, or the input.
+        text: String,
+        /// Why not.
+        reason: String,
+    },
+    /// What decides shapes and is known only when the model runs.
+    #[error("node `{node}`: `{tensor}` has to be known before a run, and {}", open(tensor, *input))]
+    Open {
+        /// The node.
+        node: String,
+        /// What it reads.
+        tensor: String,
+        /// Whether that is an input of the model.
+        input: bool,
+    },
     /// A shape for an input that the model does not have.
     #[error("the model has no input `{name}`; its inputs: {inputs}{}", did_you_mean(name, inputs.split(", ")))]
     NoSuchInput {
@@ -219,6 +237,13 @@ pub enum GraphError {
         /// Which, and how.
         what: String,
     },
+}
+
+fn open(tensor: &str, input: bool) -> String {
+    match input {
+        true => format!("is an input: --input-value {tensor}=N,N,… makes a constant of it"),
+        false => "is computed".to_owned(),
+    }
 }
 
 fn free_text(dimensions: &[FreeDimension], flags: &[String]) -> String {

@@ -8,7 +8,7 @@ use warpsight_graph::onnx::proto::{
     AttributeProto, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, StringStringEntryProto, TensorProto, TensorShapeProto,
     TypeProto, ValueInfoProto, type_proto,
 };
-use warpsight_graph::{GraphError, InputShape, Model, Plan, evaluate_f64, simplify, supported_operators};
+use warpsight_graph::{GraphError, InputShape, InputValues, Model, Plan, evaluate_f64, simplify, supported_operators};
 
 const MODEL: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../models/text-orientation.onnx");
 
@@ -163,10 +163,45 @@ fn wrong_types() {
     assert_eq!(text, "tensor `i` has element type a whole-number type; expected float32");
     let text = message(vec![node("n", "Reshape", &["x", "x"], &["y"])]);
     assert_eq!(text, "tensor `x` has element type a floating-point type; expected int64");
-    assert_eq!(message(vec![node("n", "Shape", &["x"], &["y"])]), "tensor `y` has element type a whole-number type; expected float32");
+    // Whole numbers that are known are outputs like others.
+    let known = model(vec![node("n", "Shape", &["x"], &["y"])]);
+    let graph = Model::from_bytes(&known.encode_to_vec()).unwrap().graph(&[]).unwrap();
+    assert_eq!(evaluate_f64(&simplify(&graph), &[vec![0.0; 6]]).unwrap(), [vec![2.0, 3.0]]);
     let mut bad = node("n", "Softmax", &["x"], &["y"]);
     bad.attribute.push(ints("axis", &[1]));
     assert_eq!(message(vec![bad]), "node `n`: Softmax (opset 13): attribute `axis` is not of type INT");
+}
+
+/// Inputs that others are shaped by are constants where their values are given, in the type and the shape that the model declares.
+#[test]
+fn inputs_become_constants() {
+    let reshaped = |kind| {
+        let shape = vec![dim(Some(dimension::Value::DimValue(2)))];
+        let mut m = model(vec![node("n", "Reshape", &["x", "to"], &["y"])]);
+        m.graph.as_mut().unwrap().input.push(typed("to", kind, shape));
+        Model::from_bytes(&m.encode_to_vec()).unwrap()
+    };
+    let given = |model: Model, text: &str| {
+        let values: InputValues = text.parse().unwrap();
+        model.with_values(&[values], &[]).and_then(|m| m.graph(&[]))
+    };
+    let open = || reshaped(DataType::Int64);
+    let said = open().graph(&[]).unwrap_err().to_string();
+    assert_eq!(said, "node `n`: `to` has to be known before a run, and is an input: --input-value to=N,N,… makes a constant of it");
+    for model in [open(), reshaped(DataType::Int32)] {
+        let graph = given(model, "to=3,-1").unwrap();
+        assert_eq!((graph.inputs.len(), &graph.tensor(graph.outputs[0]).shape[..]), (1, &[3, 2][..]));
+    }
+    let wrong = |model: Model, text: &str| given(model, text).unwrap_err().to_string();
+    assert!(wrong(open(), "to=3").contains("1 values for an input of shape 2"), "{}", wrong(open(), "to=3"));
+    assert!(wrong(open(), "to=3,0.5").contains("whole numbers"));
+    assert!(wrong(open(), "too=3,2").contains("did you mean `to`?"));
+    assert!(wrong(reshaped(DataType::Int8), "to=3,300").contains("is no INT8"));
+    assert!(wrong(reshaped(DataType::Float16), "to=3,2").contains("FLOAT16 cannot be given"));
+    for text in ["to", "=3", "to=3,x", "to=nan", "to=1,,2"] {
+        assert!(text.parse::<InputValues>().is_err(), "{text}");
+    }
+    assert_eq!("a=b= ".parse::<InputValues>().unwrap(), InputValues { input: "a=b".into(), values: vec![] });
 }
 
 /// What finds, chooses and resizes says what it cannot do.

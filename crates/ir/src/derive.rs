@@ -94,7 +94,8 @@ impl Accesses {
     ///   next, is [`ahead`](AccessRef::ahead).
     /// - A coordinate at which a buffer in device memory is read, and that depends on data, is drawn at random ([`Indirect`]), anew for each value of
     ///   the variables that move what it is read from; its form is the sum of where that is. A guard that depends on data is left out: it is
-    ///   taken to hold. What is written has to have its own place.
+    ///   taken to hold. One that depends on no data and is affine but at the ends of a dimension (magnitudes, minima, maxima and remainders of a
+    ///   form: borders by reflection) is that form, known but for these ([`Pattern::Banded`] of 1), and its guard is of that form. What is written has to have its own place.
     /// - An atomic is one access. Send and receive are barriers; the token itself is the concern of models of pipelines.
     pub fn of(program: &Program) -> Result<Self, NotAffine> {
         derive(program).map(|(accesses, _)| accesses)
@@ -281,8 +282,12 @@ impl<'p> Walk<'p> {
         let mut indirect: Option<Indirect> = None;
         let coords = index.enumerate().map(|(d, e)| {
             self.forms.coordinate(e).or_else(|what| {
-                let (extent, found) = dims.get(d).zip(self.forms.found_at(e)).ok_or(what)?;
-                let own = indirect.get_or_insert(Indirect { pattern: Pattern::Random, elements: 1, drawn: 0 });
+                let extent = dims.get(d).ok_or_else(|| what.clone())?;
+                // The access's own coordinates, but at the ends of a dimension.
+                let followed = Indirect { pattern: Pattern::Banded(1), elements: 1, drawn: 0 };
+                let own = indirect.get_or_insert(followed);
+                let Some(found) = self.forms.found_at(e) else { return self.forms.followed(e).map_err(|_| what) };
+                own.pattern = Pattern::Random;
                 own.elements = own.elements.saturating_mul(extent.unsigned_abs());
                 own.drawn |= 1_u16.checked_shl(d as u32).unwrap_or(0);
                 found
@@ -296,7 +301,12 @@ impl<'p> Walk<'p> {
         for own in guard {
             match self.forms.bound(own) {
                 Err(_) if indirect.is_some() && self.forms.found_at(&own.value).is_some() => {}
-                own => bounds.push(own.map_err(at)?),
+                // Beyond the ends another element is read, which is met inside.
+                Err(what) if indirect.is_some() => {
+                    let value = self.forms.followed(&own.value).map_err(|_| at(what.clone()))?;
+                    bounds.push(self.forms.bound_of(value, own).map_err(at)?);
+                }
+                known => bounds.push(known.map_err(at)?),
             }
         }
         nest.push(Nest::Access(AccessRef { indirect, ..AccessRef::plain(tensor, kind, coords, width, bounds) }));

@@ -183,6 +183,39 @@ fn places_that_depend_on_data_are_drawn() {
     assert_eq!(Accesses::of(&program), Err(NotAffine { tensor: "y".into(), what: Obstacle::Data("i".into()) }));
 }
 
+/// Borders by reflection, by the last element and by the other end: what is read is affine but at the ends, and only read; what is stored, and what
+/// is affine nowhere, is refused. Two dimensions of which one is drawn are drawn.
+#[test]
+fn borders_are_followed() {
+    let read = |index: Vec<Expr>| {
+        let guard = vec![Bound { value: index[1].clone(), extent: int(64), per_lane: false }];
+        let value = Expr::Load { source: "b".into(), index, width: 1, guard };
+        Accesses::of(&program(vec![store("a", vec![int(0), var("l")], value)]))
+    };
+    let abs = |own: Expr| Expr::unary(UnaryOp::Abs, own);
+    let at = || bin(Sub, bin(Add, bin(Mul, var("g"), int(8)), var("l")), int(2));
+    let reflected = bin(Sub, int(63), abs(bin(Sub, int(63), abs(at()))));
+    let clamped = bin(Max, bin(Min, at(), int(20)), int(0));
+    let around = bin(Rem, bin(Add, at(), int(22)), int(22));
+    for (index, name) in [(reflected.clone(), "reflected"), (clamped, "clamped"), (around, "around")] {
+        let accesses = read(vec![var("g"), index.clone()]).expect(name);
+        let own = flat(&accesses.nest)[0];
+        let followed = form(&[(G, 8), (L, 1)], -2);
+        assert_eq!(own.coords[..], [form(&[(G, 1)], 0), followed.clone()], "{name}");
+        assert_eq!(own.indirect, Some(Indirect { pattern: Pattern::Banded(1), elements: 1, drawn: 0 }), "{name}");
+        assert!(
+            !own.indirect.expect(name).unknown() && own.guard == [AffineBound { value: followed, extent: 64, per_lane: false }],
+            "{name}"
+        );
+        let stored = Accesses::of(&program(vec![store("a", vec![int(0), index], Expr::f32(0.0))]));
+        assert!(stored.is_err(), "{name}: what is written has its own place");
+    }
+    let drawn = read(vec![load("i", vec![var("l")], 1), reflected]).expect("is drawn");
+    let own = flat(&drawn.nest)[1].indirect.expect("is drawn");
+    assert_eq!(own, Indirect { pattern: Pattern::Random, elements: 64, drawn: 1 });
+    assert!(read(vec![int(0), bin(Rem, var("l"), var("g"))]).is_err() && read(vec![int(0), bin(Mul, var("l"), var("l"))]).is_err());
+}
+
 #[test]
 fn conditions_become_guards() {
     let guard_of = |condition: Expr, otherwise: bool| {

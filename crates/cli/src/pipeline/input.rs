@@ -28,7 +28,7 @@ impl Input {
     pub fn read(path: &Path, shapes: &[String], element: u64) -> Result<Self, Failure> {
         let file = path.display().to_string();
         if Self::is_model(path) {
-            let (model, _) = network::read(path, shapes)?;
+            let (model, _) = network::read(path, network::Given { shapes, values: &[] })?;
             let name = path.file_stem().map_or_else(|| file.clone(), |stem| stem.to_string_lossy().into_owned());
             let model = Graph { name, ..simplify(&model).with_elements(element) };
             let graph = View::of(&model).map_err(|error| Failure::input(error.to_string()).at(&file))?;

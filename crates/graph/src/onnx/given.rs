@@ -1,7 +1,10 @@
-//! Shapes that are given for a model's inputs.
+//! Shapes that are given for a model's inputs, and values that make constants of them.
 
 use crate::error::GraphError;
 use crate::onnx::declared::{Dimension, ModelInput};
+use crate::onnx::literal::is_int;
+use crate::onnx::proto::TensorProto;
+use crate::onnx::proto::tensor_proto::DataType;
 use std::str::FromStr;
 
 /// A shape given for an input, as in `x=1,3,48,192`.
@@ -46,5 +49,67 @@ impl InputShape {
         let agrees = |(d, given): (&Dimension, &i64)| !matches!(d, Dimension::Fixed(v) if v != given);
         let fits = |shape: &Vec<Dimension>| shape.len() == self.shape.len() && shape.iter().zip(&self.shape).all(agrees);
         if input.shape.as_ref().is_none_or(fits) { Ok(()) } else { Err(conflict(input.pattern())) }
+    }
+}
+
+/// Values given for an input, row by row, as in `axes=0,2`: a network is read for these, as if they were constants.
+#[derive(Clone, Debug, PartialEq)]
+pub struct InputValues {
+    /// The input's name.
+    pub input: String,
+    /// Its elements.
+    pub values: Vec<f64>,
+}
+
+impl FromStr for InputValues {
+    type Err = GraphError;
+
+    fn from_str(text: &str) -> Result<Self, GraphError> {
+        let fail = |reason: String| GraphError::InputValues { text: text.into(), reason };
+        let (input, list) = text.rsplit_once('=').ok_or_else(|| fail("there is no `=`".into()))?;
+        if input.trim().is_empty() {
+            return Err(fail("the input's name is missing".into()));
+        }
+        let value = |word: &str| match word.trim().parse::<f64>() {
+            Ok(value) if value.is_finite() => Ok(value),
+            _ => Err(fail(format!("`{}` is no number", word.trim()))),
+        };
+        // An empty list is one, too.
+        let words = list.split(',').filter(|_| !list.trim().is_empty());
+        Ok(Self { input: input.trim().into(), values: words.map(value).collect::<Result<_, _>>()? })
+    }
+}
+
+impl InputValues {
+    /// The constant that it makes of an input of this type: in the shape that was given or is declared, else as a list.
+    ///
+    /// # Errors
+    /// [`GraphError::InputValues`].
+    pub(super) fn constant(&self, input: &ModelInput, kind: DataType, given: Option<&InputShape>) -> Result<TensorProto, GraphError> {
+        let fail = |reason: String| GraphError::InputValues { text: self.input.clone(), reason };
+        let shape = given.map(|own| own.shape.clone()).or_else(|| input.fixed()).unwrap_or_else(|| vec![self.values.len() as i64]);
+        let declared = input.shape.as_ref().map_or(shape.len(), Vec::len);
+        let length = shape.iter().try_fold(1_i64, |n, &extent| n.checked_mul(extent));
+        if declared != shape.len() || length != Some(self.values.len() as i64) {
+            return Err(fail(format!("{} values for an input of shape {}", self.values.len(), input.pattern())));
+        }
+        let mut constant = TensorProto { name: self.input.clone(), dims: shape, data_type: kind.into(), ..TensorProto::default() };
+        match is_int(kind) {
+            Some(true) => {
+                let whole = |&own: &f64| (own.fract() == 0.0 && own.abs() <= 2f64.powi(53)).then_some(own as i64);
+                let values: Option<Vec<i64>> = self.values.iter().map(whole).collect();
+                let values = values.ok_or_else(|| fail(format!("an input of type {} has whole numbers", kind.as_str_name())))?;
+                // Whatever does not fit the type is refused where constants are read.
+                match kind {
+                    DataType::Int64 => constant.int64_data = values,
+                    DataType::Uint32 | DataType::Uint64 => constant.uint64_data = values.iter().map(|&own| own as u64).collect(),
+                    _ => constant.int32_data = values.iter().map(|&own| own.clamp(i32::MIN.into(), i32::MAX.into()) as i32).collect(),
+                }
+            }
+            Some(false) if kind == DataType::Float => constant.float_data = self.values.iter().map(|&own| own as f32).collect(),
+            Some(false) if kind == DataType::Double => constant.double_data.clone_from(&self.values),
+            _ => return Err(fail(format!("values of an input of type {} cannot be given", kind.as_str_name()))),
+        }
+        Ok(constant)
     }
 }

@@ -72,6 +72,9 @@ pub(crate) struct Importer {
     ignored: HashMap<String, String>,
 }
 
+/// Whole numbers up to this are floats, as which outputs are given.
+const EXACT: u64 = 1 << 24;
+
 /// The nodes that some output needs, in an order in which they can run.
 ///
 /// # Errors
@@ -118,8 +121,16 @@ pub(crate) fn import(
     for output in &proto.output {
         match importer.values.get(&output.name) {
             Some(Value::Tensor(id)) => importer.graph.outputs.push(*id),
+            // What is known is held as a constant.
+            Some(Value::Ints(own)) if own.values.iter().all(|value| value.unsigned_abs() <= EXACT) => {
+                let IntTensor { shape, values, kind } = own.clone();
+                let values = values.into_iter().map(|value| value as f64).collect();
+                let id = importer.graph.add_constant(output.name.clone(), shape, Origin::Constant, values);
+                importer.declare(&Value::Tensor(id), kind);
+                importer.graph.outputs.push(id);
+            }
             Some(Value::Ints(_)) => {
-                let found = "a whole-number type".into();
+                let found = format!("a whole-number type, with numbers beyond {EXACT}");
                 return Err(GraphError::WrongType { tensor: output.name.clone(), found, expected: "float32" });
             }
             None => return Err(GraphError::NoOutput { tensor: output.name.clone() }),
@@ -223,6 +234,11 @@ impl Importer {
         match self.optional(view, position)? {
             None => Ok(None),
             Some(Value::Ints(ints)) => Ok(Some(ints)),
+            Some(Value::Tensor(id)) if is_int(self.kind(*id)) == Some(true) => Err(GraphError::Open {
+                node: view.name(),
+                tensor: view.proto.input[position].clone(),
+                input: self.graph.inputs.contains(id),
+            }),
             Some(Value::Tensor(_)) => Err(GraphError::WrongType {
                 tensor: view.proto.input[position].clone(),
                 found: "a floating-point type".into(),

@@ -3,7 +3,7 @@
 use crate::error::GraphError;
 use crate::graph::Graph;
 use crate::onnx::declared::{FreeDimension, ModelInput, OPSETS};
-use crate::onnx::given::InputShape;
+use crate::onnx::given::{InputShape, InputValues};
 use crate::onnx::import;
 use crate::onnx::literal::{is_int, type_name};
 use crate::onnx::proto::{ModelProto, ValueInfoProto, tensor_proto, type_proto};
@@ -58,6 +58,23 @@ impl Model {
         self.input_protos().map(ModelInput::of).collect()
     }
 
+    /// Makes constants of inputs whose values are given; their shapes may be given, too, or are what the model declares.
+    ///
+    /// # Errors
+    /// An input that there is not, [`GraphError::InputValues`], and types that are not read.
+    pub fn with_values(mut self, values: &[InputValues], shapes: &[InputShape]) -> Result<Self, GraphError> {
+        for own in values {
+            let inputs = self.inputs();
+            let found = inputs.iter().zip(self.input_protos()).find(|input| input.0.name == own.input);
+            let Some((input, proto)) = found else { return Err(no_such_input(&own.input, &inputs)) };
+            let found = element_type(proto);
+            let kind = tensor_proto::DataType::try_from(found).unwrap_or(tensor_proto::DataType::Undefined);
+            let constant = own.constant(input, kind, shapes.iter().rfind(|shape| shape.input == own.input))?;
+            self.proto.graph.iter_mut().for_each(|graph| graph.initializer.push(constant.clone()));
+        }
+        Ok(self)
+    }
+
     /// Dimensions of inputs for which [`Model::graph`] needs a shape.
     pub fn free_dimensions(&self) -> Vec<FreeDimension> {
         self.inputs().iter().flat_map(ModelInput::free_dimensions).collect()
@@ -86,8 +103,7 @@ impl Model {
     fn bind(&self, shapes: &[InputShape]) -> Result<Vec<(InputShape, tensor_proto::DataType)>, GraphError> {
         let inputs = self.inputs();
         if let Some(stranger) = shapes.iter().find(|s| !inputs.iter().any(|i| i.name == s.input)) {
-            let names: Vec<&str> = inputs.iter().map(|i| i.name.as_str()).collect();
-            return Err(GraphError::NoSuchInput { name: stranger.input.clone(), inputs: names.join(", ") });
+            return Err(no_such_input(&stranger.input, &inputs));
         }
         let mut kinds = Vec::new();
         for input in self.input_protos() {
@@ -117,6 +133,11 @@ impl Model {
         }
         if open.is_empty() { Ok(bound) } else { Err(GraphError::FreeDimensions { dimensions: open, flags }) }
     }
+}
+
+fn no_such_input(name: &str, inputs: &[ModelInput]) -> GraphError {
+    let names: Vec<&str> = inputs.iter().map(|i| i.name.as_str()).collect();
+    GraphError::NoSuchInput { name: name.to_owned(), inputs: names.join(", ") }
 }
 
 fn element_type(input: &ValueInfoProto) -> i32 {

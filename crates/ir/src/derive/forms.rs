@@ -155,6 +155,36 @@ impl<'p> Forms<'p> {
         }
     }
 
+    /// The form that an expression follows but at the ends of its range: magnitudes are what they are of, of the least or greatest of a constant and
+    /// another the other, and of what remains of a division the dividend, less as many divisors as bring its middle below one.
+    pub fn followed(&self, expr: &Expr) -> Result<Affine, Obstacle> {
+        let constant = |own: &Expr| self.form(own).ok().filter(Affine::is_constant).map(|own| own.constant);
+        match expr {
+            Expr::Var(name) => match self.conditions.get(&**name) {
+                Some(value) => self.form(expr).or_else(|_| self.followed(value)),
+                None => self.form(expr),
+            },
+            Expr::Cast(Scalar::I32, a) | Expr::Unary(UnaryOp::Abs, a) => self.followed(a),
+            Expr::Unary(UnaryOp::Neg, a) => combine(&Affine::default(), &self.followed(a)?, -1),
+            Expr::Binary(BinaryOp::Min | BinaryOp::Max, a, b) => match (constant(a), constant(b)) {
+                (_, Some(_)) => self.followed(a),
+                (Some(_), None) => self.followed(b),
+                (None, None) => self.form(expr),
+            },
+            Expr::Binary(BinaryOp::Rem, a, b) => match constant(b).filter(|own| *own > 0) {
+                Some(divisor) => {
+                    let own = self.followed(a)?;
+                    let range = self.range(&own).filter(|_| self.fits(&own)).ok_or(Obstacle::Quotient)?;
+                    let whole = ((range.lo + range.hi) / 2).div_euclid(divisor.into()) as i64;
+                    combine(&own, &Affine::constant(divisor), -whole)
+                }
+                None => self.form(expr),
+            },
+            Expr::Binary(op, a, b) => self.binary(*op, &self.followed(a)?, &self.followed(b)?),
+            _ => self.form(expr),
+        }
+    }
+
     /// Where what an expression depends on is read: the sum of the places of all loads in it, each once, so that what moves any of them moves it.
     /// `None` where it depends on no data.
     pub fn found_at(&self, expr: &Expr) -> Option<Result<Affine, Obstacle>> {
@@ -234,7 +264,11 @@ impl<'p> Forms<'p> {
 
     /// An access's guard.
     pub fn bound(&self, bound: &Bound) -> Result<AffineBound, Obstacle> {
-        let value = self.coordinate(&bound.value)?;
+        self.bound_of(self.coordinate(&bound.value)?, bound)
+    }
+
+    /// The same of another value.
+    pub fn bound_of(&self, value: Affine, bound: &Bound) -> Result<AffineBound, Obstacle> {
         Ok(AffineBound { value, extent: self.constant(&bound.extent)?, per_lane: bound.per_lane })
     }
 

@@ -67,10 +67,14 @@ impl Importer {
         let shape = self.shape(x).to_vec();
         let at = axis(view, view.int("axis", if new { -1 } else { 1 })?, shape.len())?;
         let over: Vec<usize> = if new { vec![at] } else { (at..shape.len()).collect() };
-        let rows = (0..shape.len()).map(|d| if over.contains(&d) { 1 } else { shape[d] }).collect();
-        let op = Op::Reduce { kind: ReduceKind::LogSumExp, axes: over, keep: true };
-        let total = self.emit_part(view, &format!("{stem}.total"), op, vec![x], rows)?;
-        self.paired(view, &stem, Arithmetic::Sub, [x, total]).map(Value::Tensor)
+        let rows: Vec<i64> = (0..shape.len()).map(|d| if over.contains(&d) { 1 } else { shape[d] }).collect();
+        let op = |kind| Op::Reduce { kind, axes: over.clone(), keep: true };
+        // The greatest is taken away first: of large numbers that are close to each other nothing else is left.
+        let greatest = self.emit_part(view, &format!("{stem}.greatest"), op(ReduceKind::Max), vec![x], rows.clone())?;
+        let below = self.paired(view, &format!("{stem}.below"), Arithmetic::Sub, [x, greatest])?;
+        let exponential = self.mapped(view, &format!("{stem}.exponential"), Function::Exp, below)?;
+        let total = self.emit_part(view, &format!("{stem}.total"), op(ReduceKind::LogSum), vec![exponential], rows)?;
+        self.paired(view, &stem, Arithmetic::Sub, [below, total]).map(Value::Tensor)
     }
 
     /// The greatest of all dimensions after the second.

@@ -35,7 +35,7 @@ pub struct Args {
     #[arg(required_unless_present = "op", conflicts_with = "op")]
     model: Option<PathBuf>,
     /// One operator instead, for instance "conv2d n=1 c=64 h=56 w=56 k=64 r=3 s=3 stride=1 pad=1".
-    #[arg(long, value_name = "OPERATOR", long_help = operator::help(), conflicts_with_all = ["input_shape", "dtype"])]
+    #[arg(long, value_name = "OPERATOR", long_help = operator::help(), conflicts_with_all = ["input_shape", "input_value", "dtype"])]
     op: Option<String>,
     #[command(flatten)]
     network: NetworkArgs,

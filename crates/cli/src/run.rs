@@ -28,7 +28,7 @@ pub struct Args {
     /// An ONNX model.
     model: PathBuf,
     /// An input, from an `.npy` file (floats, whole numbers or truth values) or a picture; may be repeated.
-    #[arg(long, value_name = "NAME=FILE", required = true)]
+    #[arg(long, value_name = "NAME=FILE")]
     input: Vec<String>,
     /// Folder for the outputs.
     #[arg(long, value_name = "DIR")]

@@ -79,6 +79,14 @@ fn borders_on_simulated_devices() {
     }
 }
 
+/// What is finite, ranks, and the elements that they find are a kernel each: nothing is stored of the comparisons of all with all.
+#[test]
+fn the_greatest_of_a_dimension_are_three_kernels() {
+    for name in ["top of channels", "least of rows", "top by an attribute"] {
+        assert_eq!(kernels(name, "sim:adreno640"), 3, "{name}");
+    }
+}
+
 /// Of numbers about ten thousand that differ by seven at most their logarithms of shares are as exact as of small ones.
 #[test]
 fn large_numbers_lose_no_digits() {

@@ -112,6 +112,7 @@ fn options_that_would_be_ignored_are_refused() {
         (&[MODEL, "--search", "exhaustive"][..], "--op"),
         (&[MODEL, "--dump", "tile"], "--dump"),
         (&["--op", op, "--input-shape", "x=1"], "--input-shape"),
+        (&["--op", op, "--input-value", "x=1"], "--input-value"),
         (&["--op", op, "--dump", "tile", "--out", "kernels"], "--out"),
         (&["--op", op, "--dump", "tile", "--search", "exhaustive"], "--search"),
         (&["--op", op, "--dump", "tile", "--top", "3"], "--top"),

@@ -98,7 +98,7 @@ pub enum GraphError {
         /// Why not.
         reason: String,
     },
-    /// What decides shapes and is known only when the model runs.
+    /// What decides shapes, and is computed or an input of the model.
     #[error("node `{node}`: `{tensor}` has to be known before a run, and {}", open(tensor, *input))]
     Open {
         /// The node.

@@ -36,7 +36,7 @@ pub use graph::work::{Class, IndexSource, Phase, Work};
 pub use graph::{Body, Graph, GraphTensor, Node, Origin, TensorId, TensorKind};
 pub use onnx::card::{CardError, CardInput, ChannelOrder, Fit, Layout, ModelCard, Picture};
 pub use onnx::declared::{Dimension, FreeDimension, ModelInput, OPSETS};
-pub use onnx::given::{InputShape, InputValues};
+pub use onnx::given::{Given, InputShape, InputValues};
 pub use onnx::import::{SupportedOperator, supported_operators};
 pub use onnx::model::Model;
 pub use passes::simplify;

@@ -194,10 +194,13 @@ fn inputs_become_constants() {
     }
     let wrong = |model: Model, text: &str| given(model, text).unwrap_err().to_string();
     assert!(wrong(open(), "to=3").contains("1 values for an input of shape 2"), "{}", wrong(open(), "to=3"));
-    assert!(wrong(open(), "to=3,0.5").contains("whole numbers"));
+    assert!(wrong(open(), "to=3,0.5").contains("0.5 is no INT64"));
     assert!(wrong(open(), "too=3,2").contains("did you mean `to`?"));
     assert!(wrong(reshaped(DataType::Int8), "to=3,300").contains("is no INT8"));
     assert!(wrong(reshaped(DataType::Float16), "to=3,2").contains("FLOAT16 cannot be given"));
+    assert!(wrong(reshaped(DataType::Int32), "to=3,3000000000").contains("3000000000 is no INT32"));
+    assert!(wrong(reshaped(DataType::Bool), "to=true,7").contains("7 is no BOOL"));
+    assert!(given(open(), "to=9223372036854775807,1").is_err(), "read exactly, and too large a shape");
     for text in ["to", "=3", "to=3,x", "to=nan", "to=1,,2"] {
         assert!(text.parse::<InputValues>().is_err(), "{text}");
     }

@@ -17,7 +17,7 @@ use crate::program::{Bound, Expr, Name, ParamKind, Program, Space, Stmt, StorePo
 use crate::typing::TypeError;
 use crate::units::Bytes;
 use crate::validate::Checked;
-use forms::Forms;
+use forms::{Followed, Forms};
 use std::collections::HashMap;
 
 pub use registers::registers;
@@ -94,8 +94,9 @@ impl Accesses {
     ///   next, is [`ahead`](AccessRef::ahead).
     /// - A coordinate at which a buffer in device memory is read, and that depends on data, is drawn at random ([`Indirect`]), anew for each value of
     ///   the variables that move what it is read from; its form is the sum of where that is. A guard that depends on data is left out: it is
-    ///   taken to hold. One that depends on no data and is affine but at the ends of a dimension (magnitudes, minima, maxima and remainders of a
-    ///   form: borders by reflection) is that form, known but for these ([`Pattern::Banded`] of 1), and its guard is of that form. What is written has to have its own place.
+    ///   taken to hold. One that depends on no data and is affine
+    ///   but at the ends of a dimension (magnitudes, minima, maxima and remainders of a form: borders by reflection) is that form, known but for
+    ///   these ([`Pattern::Banded`] of 1), or drawn where more than half of it lies beyond them; such a guard is left out. What is written has to have its own place.
     /// - An atomic is one access. Send and receive are barriers; the token itself is the concern of models of pipelines.
     pub fn of(program: &Program) -> Result<Self, NotAffine> {
         derive(program).map(|(accesses, _)| accesses)
@@ -283,14 +284,28 @@ impl<'p> Walk<'p> {
         let coords = index.enumerate().map(|(d, e)| {
             self.forms.coordinate(e).or_else(|what| {
                 let extent = dims.get(d).ok_or_else(|| what.clone())?;
-                // The access's own coordinates, but at the ends of a dimension.
-                let followed = Indirect { pattern: Pattern::Banded(1), elements: 1, drawn: 0 };
-                let own = indirect.get_or_insert(followed);
-                let Some(found) = self.forms.found_at(e) else { return self.forms.followed(e).map_err(|_| what) };
-                own.pattern = Pattern::Random;
+                let found = match self.forms.found_at(e) {
+                    Some(found) => found?,
+                    None => match self.forms.followed(e, *extent).map_err(|_| what)? {
+                        // Among what is drawn, what is known is known.
+                        Followed::Known(form) => {
+                            let own =
+                                Indirect { pattern: Pattern::Banded(1), elements: 1, drawn: 1_u16.checked_shl(d as u32).unwrap_or(0) };
+                            indirect.get_or_insert(own);
+                            return Ok(form);
+                        }
+                        Followed::Anywhere(form) => form,
+                    },
+                };
+                let bit = 1_u16.checked_shl(d as u32).unwrap_or(0);
+                let random = Indirect { pattern: Pattern::Random, elements: 1, drawn: 0 };
+                let own = indirect.get_or_insert(random);
+                if own.pattern != Pattern::Random {
+                    *own = random;
+                }
                 own.elements = own.elements.saturating_mul(extent.unsigned_abs());
-                own.drawn |= 1_u16.checked_shl(d as u32).unwrap_or(0);
-                found
+                own.drawn |= bit;
+                Ok(found)
             })
         });
         let coords = coords.collect::<Result<_, _>>().map_err(at)?;
@@ -301,11 +316,8 @@ impl<'p> Walk<'p> {
         for own in guard {
             match self.forms.bound(own) {
                 Err(_) if indirect.is_some() && self.forms.found_at(&own.value).is_some() => {}
-                // Beyond the ends another element is read, which is met inside.
-                Err(what) if indirect.is_some() => {
-                    let value = self.forms.followed(&own.value).map_err(|_| at(what.clone()))?;
-                    bounds.push(self.forms.bound_of(value, own).map_err(at)?);
-                }
+                // Beyond the ends another element is read: nothing is left out.
+                Err(_) if indirect.is_some() && self.forms.follows(&own.value).is_ok() => {}
                 known => bounds.push(known.map_err(at)?),
             }
         }

@@ -200,19 +200,21 @@ fn borders_are_followed() {
     for (index, name) in [(reflected.clone(), "reflected"), (clamped, "clamped"), (around, "around")] {
         let accesses = read(vec![var("g"), index.clone()]).expect(name);
         let own = flat(&accesses.nest)[0];
-        let followed = form(&[(G, 8), (L, 1)], -2);
-        assert_eq!(own.coords[..], [form(&[(G, 1)], 0), followed.clone()], "{name}");
-        assert_eq!(own.indirect, Some(Indirect { pattern: Pattern::Banded(1), elements: 1, drawn: 0 }), "{name}");
-        assert!(
-            !own.indirect.expect(name).unknown() && own.guard == [AffineBound { value: followed, extent: 64, per_lane: false }],
-            "{name}"
-        );
+        assert_eq!(own.coords[..], [form(&[(G, 1)], 0), form(&[(G, 8), (L, 1)], -2)], "{name}");
+        assert_eq!(own.indirect, Some(Indirect { pattern: Pattern::Banded(1), elements: 1, drawn: 2 }), "{name}");
+        assert!(!own.indirect.expect(name).unknown() && own.guard.is_empty(), "{name}: beyond the ends another element is read");
         let stored = Accesses::of(&program(vec![store("a", vec![int(0), index], Expr::f32(0.0))]));
         assert!(stored.is_err(), "{name}: what is written has its own place");
     }
     let drawn = read(vec![load("i", vec![var("l")], 1), reflected]).expect("is drawn");
     let own = flat(&drawn.nest)[1].indirect.expect("is drawn");
     assert_eq!(own, Indirect { pattern: Pattern::Random, elements: 64, drawn: 1 });
+    // What lies beyond the ends for the most part is drawn, and one place beyond them is the last.
+    let far = |by: i64| bin(Max, bin(Min, bin(Sub, var("l"), int(by)), int(20)), int(0));
+    let accesses = read(vec![int(0), far(5)]).expect("is drawn");
+    assert_eq!(flat(&accesses.nest)[0].indirect, Some(Indirect { pattern: Pattern::Random, elements: 64, drawn: 2 }));
+    let accesses = read(vec![int(0), bin(Max, bin(Min, bin(Sub, var("g"), var("g")), int(-3)), int(0))]).expect("is known");
+    assert_eq!(flat(&accesses.nest)[0].coords[1], Affine::constant(0));
     assert!(read(vec![int(0), bin(Rem, var("l"), var("g"))]).is_err() && read(vec![int(0), bin(Mul, var("l"), var("l"))]).is_err());
 }
 

@@ -212,7 +212,7 @@ fn replay(accesses: &Accesses, nest: &[Nest], at: &mut Vec<i64>, events: &mut Ve
 fn followed(nest: &[Nest]) -> bool {
     nest.iter().any(|node| match node {
         Nest::Loop { body, .. } => followed(body),
-        Nest::Access(access) => access.indirect.is_some_and(|own| !own.unknown()),
+        Nest::Access(access) => access.indirect.is_some(),
         Nest::Barrier => false,
     })
 }
@@ -228,7 +228,7 @@ fn derived_accesses_are_those_of_execution() {
         if accesses.vars.iter().any(|v| v.trips.is_none()) {
             continue;
         }
-        // What is read affinely but at ends is not followed there.
+        // What is affine but at ends is not followed there.
         if followed(&accesses.nest) {
             continue;
         }

@@ -24,11 +24,11 @@ impl Input {
         path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("onnx"))
     }
 
-    /// Reads a graph, or a model whose elements have so many bytes and whose inputs have these shapes.
-    pub fn read(path: &Path, shapes: &[String], element: u64) -> Result<Self, Failure> {
+    /// Reads a graph, or a model whose elements have so many bytes, of whose inputs so much is given.
+    pub fn read(path: &Path, given: network::Given, element: u64) -> Result<Self, Failure> {
         let file = path.display().to_string();
         if Self::is_model(path) {
-            let (model, _) = network::read(path, network::Given { shapes, values: &[] })?;
+            let (model, _) = network::read(path, given)?;
             let name = path.file_stem().map_or_else(|| file.clone(), |stem| stem.to_string_lossy().into_owned());
             let model = Graph { name, ..simplify(&model).with_elements(element) };
             let graph = View::of(&model).map_err(|error| Failure::input(error.to_string()).at(&file))?;

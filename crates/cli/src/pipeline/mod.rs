@@ -15,6 +15,7 @@ mod trace;
 pub use options::Args;
 
 use crate::failure::Failure;
+use crate::network::Given;
 use crate::predict::input::{Device, devices};
 use crate::progress;
 use crate::report::{clean, out};
@@ -58,11 +59,15 @@ pub fn run(args: &Args, json: bool) -> Result<(), Failure> {
     if !args.input_shape.is_empty() && !models {
         return Err(Failure::input("only models (.onnx) leave shapes open").at("--input-shape"));
     }
+    if !args.input_value.is_empty() && !models {
+        return Err(Failure::input("only models (.onnx) have inputs that may be constants").at("--input-value"));
+    }
     if args.elements.is_some() && !models {
         return Err(Failure::input("a graph in JSON states the bytes of its elements, only models (.onnx) do not").at("--elements"));
     }
     let element = args.elements.unwrap_or(4);
-    let inputs = files.iter().map(|file| Input::read(file, &args.input_shape, element)).collect::<Result<Vec<_>, Failure>>()?;
+    let given = Given { shapes: &args.input_shape, values: &args.input_value };
+    let inputs = files.iter().map(|file| Input::read(file, given, element)).collect::<Result<Vec<_>, Failure>>()?;
     // What cannot be read or written is said before anything is planned.
     let paper = args.compare.as_deref().map(Paper::read).transpose()?;
     let page = args.html.as_deref().map(Output::create).transpose()?;

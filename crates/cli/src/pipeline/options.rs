@@ -40,6 +40,9 @@ pub struct Args {
     /// The shape of a model's input where it leaves dimensions open, as in x=1,3,48,192; may be repeated.
     #[arg(long, value_name = "NAME=EXTENTS")]
     pub input_shape: Vec<String>,
+    /// Values of a model's input that others are shaped by, as in axes=0,2: the model is read for these; may be repeated.
+    #[arg(long, value_name = "NAME=N,N,…")]
+    pub input_value: Vec<String>,
     /// What a model's elements are stored as; without it f32, as ONNX files hold them.
     #[arg(long, value_name = "TYPE", value_parser = named([("f16", 2u64), ("f32", 4u64)]))]
     pub elements: Option<u64>,
@@ -51,7 +54,7 @@ pub struct Args {
     pub trace: Option<PathBuf>,
     /// Instead of planning, proves that somebody else's plan of a persistent kernel (`persistent-plan/1`) cannot deadlock, or shows the circle
     /// of waits and ends with exit code 4.
-    #[arg(long, value_name = "PLAN.json", conflicts_with_all = ["files", "trace", "samples", "input_shape", "html", "compare"])]
+    #[arg(long, value_name = "PLAN.json", conflicts_with_all = ["files", "trace", "samples", "input_shape", "input_value", "html", "compare"])]
     pub check: Option<PathBuf>,
 }
 

@@ -2,7 +2,7 @@
 
 use crate::error::GraphError;
 use crate::onnx::declared::{Dimension, ModelInput};
-use crate::onnx::literal::is_int;
+use crate::onnx::literal::{is_int, wrapped};
 use crate::onnx::proto::TensorProto;
 use crate::onnx::proto::tensor_proto::DataType;
 use std::str::FromStr;
@@ -58,7 +58,16 @@ pub struct InputValues {
     /// The input's name.
     pub input: String,
     /// Its elements.
-    pub values: Vec<f64>,
+    pub values: Vec<Given>,
+}
+
+/// A number as it was written.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Given {
+    /// Without a point, or a truth value.
+    Whole(i64),
+    /// Any other.
+    Float(f64),
 }
 
 impl FromStr for InputValues {
@@ -70,9 +79,12 @@ impl FromStr for InputValues {
         if input.trim().is_empty() {
             return Err(fail("the input's name is missing".into()));
         }
-        let value = |word: &str| match word.trim().parse::<f64>() {
-            Ok(value) if value.is_finite() => Ok(value),
-            _ => Err(fail(format!("`{}` is no number", word.trim()))),
+        let value = |word: &str| match (word.trim(), word.trim().parse::<i64>(), word.trim().parse::<f64>()) {
+            ("true", ..) => Ok(Given::Whole(1)),
+            ("false", ..) => Ok(Given::Whole(0)),
+            (_, Ok(whole), _) => Ok(Given::Whole(whole)),
+            (_, _, Ok(value)) if value.is_finite() => Ok(Given::Float(value)),
+            (word, ..) => Err(fail(format!("`{word}` is no number"))),
         };
         // An empty list is one, too.
         let words = list.split(',').filter(|_| !list.trim().is_empty());
@@ -84,32 +96,46 @@ impl InputValues {
     /// The constant that it makes of an input of this type: in the shape that was given or is declared, else as a list.
     ///
     /// # Errors
-    /// [`GraphError::InputValues`].
+    /// [`GraphError::InputValues`], and a given shape that the input cannot have.
     pub(super) fn constant(&self, input: &ModelInput, kind: DataType, given: Option<&InputShape>) -> Result<TensorProto, GraphError> {
         let fail = |reason: String| GraphError::InputValues { text: self.input.clone(), reason };
+        given.map_or(Ok(()), |shape| shape.check(input))?;
         let shape = given.map(|own| own.shape.clone()).or_else(|| input.fixed()).unwrap_or_else(|| vec![self.values.len() as i64]);
         let declared = input.shape.as_ref().map_or(shape.len(), Vec::len);
         let length = shape.iter().try_fold(1_i64, |n, &extent| n.checked_mul(extent));
         if declared != shape.len() || length != Some(self.values.len() as i64) {
-            return Err(fail(format!("{} values for an input of shape {}", self.values.len(), input.pattern())));
+            let of = given.map_or_else(|| input.pattern(), |own| format!("{:?}", own.shape));
+            return Err(fail(format!("{} values for an input of shape {of}, which --input-shape may say", self.values.len())));
         }
         let mut constant = TensorProto { name: self.input.clone(), dims: shape, data_type: kind.into(), ..TensorProto::default() };
-        match is_int(kind) {
-            Some(true) => {
-                let whole = |&own: &f64| (own.fract() == 0.0 && own.abs() <= 2f64.powi(53)).then_some(own as i64);
-                let values: Option<Vec<i64>> = self.values.iter().map(whole).collect();
-                let values = values.ok_or_else(|| fail(format!("an input of type {} has whole numbers", kind.as_str_name())))?;
-                // Whatever does not fit the type is refused where constants are read.
-                match kind {
-                    DataType::Int64 => constant.int64_data = values,
-                    DataType::Uint32 | DataType::Uint64 => constant.uint64_data = values.iter().map(|&own| own as u64).collect(),
-                    _ => constant.int32_data = values.iter().map(|&own| own.clamp(i32::MIN.into(), i32::MAX.into()) as i32).collect(),
-                }
+        let type_name = kind.as_str_name();
+        if is_int(kind) == Some(true) {
+            let fits = |own: &Given| match *own {
+                Given::Whole(value) if wrapped(kind, value) == Some(value) => Ok(value),
+                Given::Whole(value) => Err(fail(format!("{value} is no {type_name}"))),
+                Given::Float(value) => Err(fail(format!("{value} is no {type_name}: whole numbers up to {} are read", i64::MAX))),
+            };
+            let values = self.values.iter().map(fits).collect::<Result<Vec<i64>, _>>()?;
+            match kind {
+                DataType::Int64 => constant.int64_data = values,
+                DataType::Uint32 | DataType::Uint64 => constant.uint64_data = values.iter().map(|&own| own as u64).collect(),
+                _ => constant.int32_data = values.iter().map(|&own| own as i32).collect(),
             }
-            Some(false) if kind == DataType::Float => constant.float_data = self.values.iter().map(|&own| own as f32).collect(),
-            Some(false) if kind == DataType::Double => constant.double_data.clone_from(&self.values),
-            _ => return Err(fail(format!("values of an input of type {} cannot be given", kind.as_str_name()))),
+            return Ok(constant);
         }
-        Ok(constant)
+        let number = |own: &Given| match *own {
+            Given::Whole(value) => value as f64,
+            Given::Float(value) => value,
+        };
+        let values: Vec<f64> = self.values.iter().map(number).collect();
+        match kind {
+            DataType::Float => constant.float_data = values.iter().map(|&own| own as f32).collect(),
+            DataType::Double => constant.double_data = values,
+            _ => return Err(fail(format!("values of an input of type {type_name} cannot be given"))),
+        }
+        match constant.float_data.iter().all(|own| own.is_finite()) {
+            true => Ok(constant),
+            false => Err(fail(format!("a number beyond {type_name}"))),
+        }
     }
 }

@@ -16,6 +16,7 @@ mod known;
 mod moves;
 mod norms;
 mod places;
+mod ranks;
 mod recurrent;
 mod reductions;
 mod sample;
@@ -35,7 +36,7 @@ use crate::onnx::literal::{Literal, Numbers, elements, is_int, length_of};
 use crate::onnx::proto::tensor_proto::DataType;
 use crate::onnx::proto::{GraphProto, NodeProto};
 use crate::room::room;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// Elements of a constant that is computed here rather than stored: a small file must not ask for all memory.
 pub(crate) const MAX_FOLDED: i64 = 1 << 26;
@@ -127,6 +128,8 @@ pub(crate) fn import(
                 let values = values.into_iter().map(|value| value as f64).collect();
                 let id = importer.graph.add_constant(output.name.clone(), shape, Origin::Constant, values);
                 importer.declare(&Value::Tensor(id), kind);
+                // Whatever other tensors are stored as.
+                importer.graph.tensors[id.0].whole = true;
                 importer.graph.outputs.push(id);
             }
             Some(Value::Ints(_)) => {
@@ -136,10 +139,24 @@ pub(crate) fn import(
             None => return Err(GraphError::NoOutput { tensor: output.name.clone() }),
         }
     }
+    importer.drop_unneeded();
     Ok(importer.graph)
 }
 
 impl Importer {
+    /// Leaves out what is made of nodes for outputs that nobody reads.
+    fn drop_unneeded(&mut self) {
+        let mut needed: HashSet<TensorId> = self.graph.outputs.iter().copied().collect();
+        let mut kept: Vec<_> = std::mem::take(&mut self.graph.nodes).into_iter().rev().collect();
+        kept.retain(|node| {
+            let own = node.outputs.iter().any(|id| needed.contains(id));
+            needed.extend(node.inputs.iter().filter(|_| own));
+            own
+        });
+        kept.reverse();
+        self.graph.nodes = kept;
+    }
+
     fn node(&mut self, view: NodeView<'_>) -> Result<(), GraphError> {
         // `order` let only those pass that have a row.
         let row = table::row(view.proto).ok_or_else(|| view.unsupported("its domain"))?;
@@ -261,8 +278,14 @@ impl Importer {
         match self.graph.tensor(id).constant.as_deref() {
             Some([value]) => Ok(Some(*value)),
             Some(_) => Err(view.bad(format!("input {position} is not one number"))),
-            None => Err(view.unsupported(format!("a computed input {position}"))),
+            None => Err(self.open(view, position, id).unwrap_or_else(|| view.unsupported(format!("a computed input {position}")))),
         }
+    }
+
+    /// Why a tensor cannot be taken for a constant, where that is because it is an input of the model.
+    fn open(&self, view: NodeView<'_>, position: usize, id: TensorId) -> Option<GraphError> {
+        let tensor = view.proto.input[position].clone();
+        self.graph.inputs.contains(&id).then(|| GraphError::Open { node: view.name(), tensor, input: true })
     }
 
     fn shape(&self, id: TensorId) -> &[i64] {

@@ -303,7 +303,7 @@ fn loaded_before(runs: &mut [Run]) {
         let (run, behind) = &mut runs[i];
         let mut moved = Vec::new();
         run.retain(|(position, access)| {
-            if access.kind != AccessKind::Load || access.indirect.is_some() {
+            if access.kind != AccessKind::Load || access.indirect.is_some_and(|own| own.unknown()) {
                 return true;
             }
             let at = known.entry((access.tensor, access.coords.clone(), access.width, access.path, access.branch)).or_insert(i);
@@ -359,7 +359,7 @@ fn once(run: Vec<(usize, AccessRef)>) -> impl Iterator<Item = Node> {
     let run: Vec<(usize, AccessRef)> = sorted.into_iter().filter_map(|at| run[at].take()).collect();
     let same = |a: &AccessRef, b: &AccessRef| {
         // Two unknown addresses differ, whatever stands for them; what two atomics do is twice what one does.
-        a.indirect.is_none() && a.kind != AccessKind::Atomic && order(a, b).is_eq()
+        !a.indirect.is_some_and(|own| own.unknown()) && a.kind != AccessKind::Atomic && order(a, b).is_eq()
     };
     let mut kept: Vec<(usize, AccessRef)> = Vec::with_capacity(run.len());
     let mut group = 0;

@@ -132,7 +132,7 @@ impl Distinct {
     /// Adds an access, unless one of them already does the same in the same branch. Where two differ in when they happen and one of them
     /// happens whenever the other does, that one stays. The first conditions, `points` of them, keep points in the domain.
     fn add(&mut self, item: Item, points: usize) {
-        if item.access.indirect.is_some() || item.access.kind == AccessKind::Atomic {
+        if item.access.indirect.is_some_and(|own| own.unknown()) || item.access.kind == AccessKind::Atomic {
             // Two unknown addresses differ, whatever stands for them; what two atomics do is twice what one does.
             return self.items.push(item);
         }

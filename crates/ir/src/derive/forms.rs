@@ -10,6 +10,14 @@ use crate::types::{Const, Scalar, Type};
 use crate::typing::TypeEnv;
 use std::collections::HashMap;
 
+/// Where an expression of positions leads.
+pub(super) enum Followed {
+    /// To a form, but at the ends of a dimension.
+    Known(Affine),
+    /// Beyond the ends for the most part, from where any element may be met.
+    Anywhere(Affine),
+}
+
 /// What is known of the names in scope while a Program is walked in order.
 ///
 /// Names do not hide one another, and two blocks side by side may use the same name, so a later declaration simply replaces an earlier.
@@ -155,32 +163,45 @@ impl<'p> Forms<'p> {
         }
     }
 
+    /// What an expression of positions comes to along a dimension of this extent.
+    pub fn followed(&self, expr: &Expr, extent: i64) -> Result<Followed, Obstacle> {
+        let form = self.follows(expr)?;
+        let Some(range) = self.range(&form) else { return Ok(Followed::Known(form)) };
+        let (all, end) = (range.hi - range.lo + 1, i128::from(extent) - 1);
+        let inside = range.hi.min(end) - range.lo.max(0) + 1;
+        Ok(match form.is_constant() {
+            true => Followed::Known(Affine::constant(form.constant.clamp(0, (extent - 1).max(0)))),
+            false if 2 * inside < all => Followed::Anywhere(form),
+            false => Followed::Known(form),
+        })
+    }
+
     /// The form that an expression follows but at the ends of its range: magnitudes are what they are of, of the least or greatest of a constant and
     /// another the other, and of what remains of a division the dividend, less as many divisors as bring its middle below one.
-    pub fn followed(&self, expr: &Expr) -> Result<Affine, Obstacle> {
+    pub fn follows(&self, expr: &Expr) -> Result<Affine, Obstacle> {
         let constant = |own: &Expr| self.form(own).ok().filter(Affine::is_constant).map(|own| own.constant);
         match expr {
             Expr::Var(name) => match self.conditions.get(&**name) {
-                Some(value) => self.form(expr).or_else(|_| self.followed(value)),
+                Some(value) => self.form(expr).or_else(|_| self.follows(value)),
                 None => self.form(expr),
             },
-            Expr::Cast(Scalar::I32, a) | Expr::Unary(UnaryOp::Abs, a) => self.followed(a),
-            Expr::Unary(UnaryOp::Neg, a) => combine(&Affine::default(), &self.followed(a)?, -1),
+            Expr::Cast(Scalar::I32, a) | Expr::Unary(UnaryOp::Abs, a) => self.follows(a),
+            Expr::Unary(UnaryOp::Neg, a) => combine(&Affine::default(), &self.follows(a)?, -1),
             Expr::Binary(BinaryOp::Min | BinaryOp::Max, a, b) => match (constant(a), constant(b)) {
-                (_, Some(_)) => self.followed(a),
-                (Some(_), None) => self.followed(b),
+                (_, Some(_)) => self.follows(a),
+                (Some(_), None) => self.follows(b),
                 (None, None) => self.form(expr),
             },
             Expr::Binary(BinaryOp::Rem, a, b) => match constant(b).filter(|own| *own > 0) {
                 Some(divisor) => {
-                    let own = self.followed(a)?;
+                    let own = self.follows(a)?;
                     let range = self.range(&own).filter(|_| self.fits(&own)).ok_or(Obstacle::Quotient)?;
-                    let whole = ((range.lo + range.hi) / 2).div_euclid(divisor.into()) as i64;
+                    let whole = (range.lo + range.hi).div_euclid(2).div_euclid(divisor.into()) as i64;
                     combine(&own, &Affine::constant(divisor), -whole)
                 }
                 None => self.form(expr),
             },
-            Expr::Binary(op, a, b) => self.binary(*op, &self.followed(a)?, &self.followed(b)?),
+            Expr::Binary(op, a, b) => self.binary(*op, &self.follows(a)?, &self.follows(b)?),
             _ => self.form(expr),
         }
     }
@@ -264,11 +285,7 @@ impl<'p> Forms<'p> {
 
     /// An access's guard.
     pub fn bound(&self, bound: &Bound) -> Result<AffineBound, Obstacle> {
-        self.bound_of(self.coordinate(&bound.value)?, bound)
-    }
-
-    /// The same of another value.
-    pub fn bound_of(&self, value: Affine, bound: &Bound) -> Result<AffineBound, Obstacle> {
+        let value = self.coordinate(&bound.value)?;
         Ok(AffineBound { value, extent: self.constant(&bound.extent)?, per_lane: bound.per_lane })
     }
 

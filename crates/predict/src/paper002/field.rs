@@ -90,7 +90,7 @@ impl Launch {
             notes.push("constant memory is left out: the model has none".to_owned());
         }
         let touches = || subject.fields.iter().flat_map(|field| &field.touches);
-        if touches().any(|touch| touch.indirect.is_some()) {
+        if touches().any(|touch| touch.indirect.is_some_and(|own| own.unknown())) {
             notes.push("typical addresses stand for those that depend on data".to_owned());
         }
         if touches().any(|touch| !touch.guard.is_empty()) {

@@ -32,7 +32,7 @@ use std::collections::HashSet;
 use std::rc::Rc;
 use warpsight_ir::occupancy::Occupancy;
 use warpsight_ir::profile::Fact;
-use warpsight_ir::{AccessKind, Bytes, Kernel, LoadPath, Meanwhile, NoEstimate, Profile, StorePolicy, Unknown};
+use warpsight_ir::{AccessKind, Bytes, Indirect, Kernel, LoadPath, Meanwhile, NoEstimate, Profile, StorePolicy, Unknown};
 
 /// Work-items of a block along z on every NVIDIA GPU (CUDA C++ Programming Guide, "Technical Specifications per Compute Capability").
 const DEEPEST_OF_NVIDIA: u32 = 64;
@@ -432,7 +432,7 @@ fn remarks(subject: &Subject, notes: &mut Vec<String>) {
     notes.extend(guards::taken_to_hold(subject));
     notes.extend(guards::taken_to_hold_behind_l2(subject));
     for (field, touch) in subject.fields.iter().flat_map(|field| field.touches.iter().map(move |touch| (field, touch))) {
-        if let Some(own) = touch.indirect {
+        if let Some(own) = touch.indirect.filter(Indirect::unknown) {
             let spread = own.elements;
             notes.push(format!("`{}`, access {}: one typical address of {spread} stands for all", field.name, touch.number));
         }

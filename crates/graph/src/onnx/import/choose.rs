@@ -357,7 +357,8 @@ impl Importer {
         let given = match self.optional(view, if old { 1 } else { 2 })? {
             Some(Value::Tensor(id)) if !self.graph.tensor(*id).is_empty() => {
                 let scales = self.graph.tensor(*id).constant.as_deref();
-                Some(scales.ok_or_else(|| view.unsupported("computed scales"))?.to_vec())
+                let open = || self.open(view, if old { 1 } else { 2 }, *id).unwrap_or_else(|| view.unsupported("computed scales"));
+                Some(scales.ok_or_else(open)?.to_vec())
             }
             _ => view.floats("scales")?.map(|list| list.iter().map(|&scale| f64::from(scale)).collect()),
         };

@@ -9,7 +9,14 @@ use warpsight_generate::operators::{PoolKind, ReduceKind, Window};
 
 impl Importer {
     /// What dimensions come to, which stay with extent 1.
-    fn reduced(&mut self, view: NodeView<'_>, name: &str, kind: ReduceKind, x: TensorId, over: &[usize]) -> Result<TensorId, GraphError> {
+    pub(super) fn reduced(
+        &mut self,
+        view: NodeView<'_>,
+        name: &str,
+        kind: ReduceKind,
+        x: TensorId,
+        over: &[usize],
+    ) -> Result<TensorId, GraphError> {
         let shape = self.shape(x).iter().enumerate().map(|(d, &extent)| if over.contains(&d) { 1 } else { extent }).collect();
         self.emit_part(view, name, Op::Reduce { kind, axes: over.to_vec(), keep: true }, vec![x], shape)
     }

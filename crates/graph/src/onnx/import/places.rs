@@ -13,7 +13,7 @@ const LONGEST_SUM: i64 = 4096;
 
 impl Importer {
     /// 0, 1, 2, … along a dimension of a tensor, beside it.
-    fn counted(&mut self, view: NodeView<'_>, name: &str, extent: i64, behind: usize) -> Result<TensorId, GraphError> {
+    pub(super) fn counted(&mut self, view: NodeView<'_>, name: &str, extent: i64, behind: usize) -> Result<TensorId, GraphError> {
         let mut shape = vec![extent];
         shape.extend(vec![1; behind]);
         let length = checked_length(view, &shape, 1, super::MAX_FOLDED)?;
@@ -90,7 +90,7 @@ impl Importer {
         let values = self.number(view, 2)?;
         let kind = self.kind(values);
         let Some(&[off, on]) = self.graph.tensor(values).constant.as_deref() else {
-            return Err(view.unsupported("values that are computed"));
+            return Err(self.open(view, 2, values).unwrap_or_else(|| view.unsupported("values that are computed")));
         };
         let mut shape = self.shape(given).to_vec();
         let at = axis(view, view.int("axis", -1)?, shape.len() + 1)?;

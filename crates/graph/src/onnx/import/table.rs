@@ -195,6 +195,7 @@ const ROWS: &[Row] = &[
     moves("TensorScatter", "linear, places known before a run and the same for all", Importer::update),
     computes("ThresholdedRelu", "", Importer::beyond_threshold),
     moves("Tile", KNOWN, Importer::tile),
+    Row { several: true, ..moves("TopK", "every element is compared with all of its row; NaN has no rank", Importer::top) },
     moves("Transpose", "", Importer::transpose),
     moves("Trilu", "the diagonal known before a run", Importer::triangle),
     moves("Unsqueeze", KNOWN, Importer::unsqueeze),

@@ -65,7 +65,7 @@ impl Reader<'_> {
         };
         let Items { mut items, tensors, known, tied, unrolled, mut barriers, declared } = found;
         let Repeats { flops, said: repeated } = self.repeat(&mut items, &mut barriers, unrolled);
-        let guessed = items.iter().enumerate().filter(|(_, item)| item.access.indirect.is_some_and(|own| own.unknown()));
+        let guessed = items.iter().enumerate().filter(|(_, item)| item.access.indirect.is_some());
         let guessed_accesses = guessed.map(|(i, item)| (tensors[usize::from(item.access.tensor)].name.to_string(), i)).collect();
         let fold = self.fold.iter().try_fold(1_i64, |n, &points| n.checked_mul(points)).filter(|&points| points <= COPIES);
         let Some(fold) = fold else {
